@@ -1,0 +1,101 @@
+"""The speech library of Asagoe: Japanese text in, audio out.
+
+It knows nothing of MQTT, schedules and sound cards. Its public face is what this module names; importing it
+loads no numerical or network library, those come with the first speaker.
+
+Example:
+    from engine import TTS
+
+    tts = TTS().load("mei", source="openjtalk:mei").prepare()
+    tts.speakers["mei"].generate("おはようございます。").save("morning.wav")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from engine._version import __version__
+
+if TYPE_CHECKING:
+    from engine.audio import Audio, PhonemeTiming
+    from engine.errors import (
+        BadRequestError,
+        CancelledSpeechError,
+        DeadlineExceededError,
+        EngineDefectError,
+        EngineError,
+        InvalidOptionError,
+        NothingToSayError,
+        PrepareError,
+        TransientError,
+        UnknownSpeakerError,
+        UnknownStyleError,
+        VoiceNotAvailableError,
+    )
+    from engine.options import OPTION_RANGES, SpeechOptions
+    from engine.speaker import Plan, Segment, Speaker
+    from engine.text import Dropped, Sentence
+    from engine.tts import TTS
+
+_HOME = {
+    "Audio": "engine.audio",
+    "PhonemeTiming": "engine.audio",
+    "BadRequestError": "engine.errors",
+    "CancelledSpeechError": "engine.errors",
+    "DeadlineExceededError": "engine.errors",
+    "EngineDefectError": "engine.errors",
+    "EngineError": "engine.errors",
+    "InvalidOptionError": "engine.errors",
+    "NothingToSayError": "engine.errors",
+    "PrepareError": "engine.errors",
+    "TransientError": "engine.errors",
+    "UnknownSpeakerError": "engine.errors",
+    "UnknownStyleError": "engine.errors",
+    "VoiceNotAvailableError": "engine.errors",
+    "OPTION_RANGES": "engine.options",
+    "SpeechOptions": "engine.options",
+    "Plan": "engine.speaker",
+    "Segment": "engine.speaker",
+    "Speaker": "engine.speaker",
+    "Dropped": "engine.text",
+    "Sentence": "engine.text",
+    "TTS": "engine.tts",
+}
+
+__all__ = [
+    "OPTION_RANGES",
+    "TTS",
+    "Audio",
+    "BadRequestError",
+    "CancelledSpeechError",
+    "DeadlineExceededError",
+    "Dropped",
+    "EngineDefectError",
+    "EngineError",
+    "InvalidOptionError",
+    "NothingToSayError",
+    "PhonemeTiming",
+    "Plan",
+    "PrepareError",
+    "Segment",
+    "Sentence",
+    "Speaker",
+    "SpeechOptions",
+    "TransientError",
+    "UnknownSpeakerError",
+    "UnknownStyleError",
+    "VoiceNotAvailableError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module that holds a public name when the name is first asked for (PEP 562)."""
+    home = _HOME.get(name)
+    if home is None:
+        message = f"module 'engine' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

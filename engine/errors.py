@@ -1,0 +1,76 @@
+"""The errors of the engine, grouped by what the caller can do about them.
+
+EngineError
+├── BadRequestError          the request is wrong: change it; repeating it fails again
+│   ├── InvalidOptionError   an option is out of range, or the voice does not have it
+│   ├── NothingToSayError    no readable character in the text
+│   ├── UnknownSpeakerError  no speaker of that name is loaded
+│   └── UnknownStyleError    the voice has no such style
+├── VoiceNotAvailableError   the voice cannot be used: the message says what to do
+│   └── PrepareError         names every speaker that could not be prepared
+├── TransientError           may succeed when it is tried again
+│   ├── CancelledSpeechError the caller cancelled
+│   └── DeadlineExceededError  the caller's deadline passed
+└── EngineDefectError        a bug in the engine or in a voice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class EngineError(Exception):
+    """Base of all errors that the engine raises on purpose."""
+
+
+class BadRequestError(EngineError):
+    """The request itself is wrong; the same request will fail again."""
+
+
+class InvalidOptionError(BadRequestError):
+    """An option has a value outside its range, or the voice does not have the option."""
+
+
+class NothingToSayError(BadRequestError):
+    """The text holds nothing that can be spoken."""
+
+
+class UnknownSpeakerError(BadRequestError):
+    """No speaker of that name is loaded."""
+
+
+class UnknownStyleError(BadRequestError):
+    """The voice has no style of that name."""
+
+
+class VoiceNotAvailableError(EngineError):
+    """The voice cannot be used as things are; the message says what to do."""
+
+
+class PrepareError(VoiceNotAvailableError):
+    """Some speakers could not be prepared; all others are ready.
+
+    Attributes:
+        failures: the error of each speaker, by name.
+    """
+
+    def __init__(self, failures: Mapping[str, EngineError]) -> None:
+        self.failures = dict(failures)
+        listed = "; ".join(f"{name}: {error}" for name, error in self.failures.items())
+        super().__init__(f"{len(self.failures)} speaker(s) could not be prepared: {listed}")
+
+
+class TransientError(EngineError):
+    """The same request may succeed later."""
+
+
+class CancelledSpeechError(TransientError):
+    """The caller cancelled the request; it stopped at the next sentence."""
+
+
+class DeadlineExceededError(TransientError):
+    """The deadline of the request passed before it was done."""
+
+
+class EngineDefectError(EngineError):
+    """The engine or a voice broke its own contract: a bug, worth a report."""

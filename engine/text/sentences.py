@@ -1,0 +1,84 @@
+"""Where to breathe: text is cut into sentences, and long sentences into clauses.
+
+A cut decides three things at once: what a voice synthesizes in one piece (memory grows with it), where an
+interrupted announcement resumes, and how long the pause is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.text.normalize import is_readable
+from engine.text.types import Sentence
+
+MAX_CHARACTERS = 90
+"""No piece is longer; about 15 seconds of speech."""
+
+PAUSE_LINE = 0.55
+PAUSE_SENTENCE = 0.40
+PAUSE_CLAUSE = 0.20
+PAUSE_FORCED = 0.05
+
+_CLOSERS = "」』）)】〉》〕\"'”’"
+_END = re.compile(rf"(?:[。！？!?]|\.(?=\s|$))[。！？!?.…]*[{re.escape(_CLOSERS)}]*|\n+")
+_CLAUSE = re.compile(r"[、,;；・…:：]|(?<=[ぁ-ん])[ ]")
+_OPENING = {"「": "」", "『": "』", "(": ")", "（": "）"}
+
+
+def split_sentences(text: str) -> tuple[Sentence, ...]:
+    """Cut normalised text into pieces of at most ``MAX_CHARACTERS``; pieces without a reading are joined.
+
+    Quoted sentences stay with the sentence that quotes them (「はい。」と言った。).
+    """
+    pieces: list[Sentence] = []
+    for sentence, pause in _sentences(text):
+        for clause, gap in _clauses(sentence, pause):
+            if is_readable(clause):
+                pieces.append(Sentence(clause.strip(), gap))
+            elif pieces:  # "……" after a sentence lengthens its pause and is not spoken by itself
+                pieces[-1] = Sentence(pieces[-1].text, max(pieces[-1].pause, gap))
+    return tuple(pieces)
+
+
+def _sentences(text: str) -> list[tuple[str, float]]:
+    cut: list[tuple[str, float]] = []
+    start = 0
+    for match in _END.finditer(text):
+        line_end = match.group().startswith("\n")
+        if not line_end and _inside_quotation(text, start, match.end()):
+            continue
+        cut.append((text[start : match.end()], PAUSE_LINE if line_end else PAUSE_SENTENCE))
+        start = match.end()
+    cut.append((text[start:], PAUSE_SENTENCE))
+    return cut
+
+
+def _inside_quotation(text: str, start: int, end: int) -> bool:
+    """Whether the cut would separate a quotation from its frame: it is open, or goes on with と or って."""
+    piece = text[start:end]
+    if any(piece.count(opening) > piece.count(closing) for opening, closing in _OPENING.items()):
+        closes = any(closing in text[end : end + MAX_CHARACTERS] for closing in _OPENING.values())
+        return closes and len(piece) < MAX_CHARACTERS
+    return piece[-1:] in _CLOSERS and text.startswith(("と", "って", "の", "、"), end)
+
+
+def _clauses(sentence: str, pause: float) -> list[tuple[str, float]]:
+    cut: list[tuple[str, float]] = []
+    rest = sentence
+    while len(rest) > MAX_CHARACTERS:
+        window = rest[:MAX_CHARACTERS]
+        breaths = [match.end() for match in _CLAUSE.finditer(window) if match.end() > MAX_CHARACTERS // 4]
+        at, gap = (breaths[-1], PAUSE_CLAUSE) if breaths else (_word_boundary(window), PAUSE_FORCED)
+        cut.append((rest[:at], gap))
+        rest = rest[at:]
+    cut.append((rest, pause))
+    return cut
+
+
+def _word_boundary(window: str) -> int:
+    """The last place where a word probably begins: from kana to kanji, or between scripts."""
+    for at in range(len(window) - 1, len(window) // 2, -1):
+        before, after = window[at - 1], window[at]
+        if "ぁ" <= before <= "ん" and not "ぁ" <= after <= "ん":
+            return at
+    return len(window)
