@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         VoiceNotAvailableError,
     )
     from engine.options import OPTION_RANGES, SpeechOptions
-    from engine.speaker import Plan, Segment, Speaker
+    from engine.speaker import Plan, Segment, Speaker, Spoken
     from engine.text import Dropped, Sentence
     from engine.tts import TTS
 
@@ -58,6 +58,7 @@ _HOME = {
     "Plan": "engine.speaker",
     "Segment": "engine.speaker",
     "Speaker": "engine.speaker",
+    "Spoken": "engine.speaker",
     "Dropped": "engine.text",
     "Sentence": "engine.text",
     "TTS": "engine.tts",
@@ -82,6 +83,7 @@ __all__ = [
     "Sentence",
     "Speaker",
     "SpeechOptions",
+    "Spoken",
     "TransientError",
     "UnknownSpeakerError",
     "UnknownStyleError",

@@ -1,0 +1,403 @@
+"""The service, wired: this is the only place that knows all rooms.
+
+``Service.run`` reads as a table of contents: what starts in which order; everything stops in the reverse order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import faulthandler
+import logging
+import os
+import signal
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from tzlocal import get_localzone
+
+from daemon import events
+from daemon.announcer import Announcer
+from daemon.clock import Clock, SystemClock
+from daemon.config import Config, ConfigError, load_config
+from daemon.config.models import MqttConfig
+from daemon.errors import UnavailableError
+from daemon.events import Event, Events
+from daemon.folders import phrase_folder, recordings_folder
+from daemon.logs import set_up_logging
+from daemon.mqtt.broker import Address, PahoBroker, Will
+from daemon.mqtt.embedded import EmbeddedBroker
+from daemon.mqtt.gateway import OFFLINE, Gateway
+from daemon.mqtt.topics import Topics
+from daemon.phrases import PhraseCache
+from daemon.player import Player
+from daemon.queue import AnnouncementQueue
+from daemon.renderer import EMBEDDED, Renderer
+from daemon.schedule.entries import announcement_of, entries_of
+from daemon.schedule.scheduler import Missed, Occurrence, Scheduler
+from daemon.schedule.timers import APSchedulerTimers
+from daemon.service.notify import Notifier, SystemdNotifier
+from daemon.service.watchdog import feed_watchdog
+from daemon.sinks import Sink, make_sink
+from daemon.state import snapshot
+from engine import TTS, EngineError, PrepareError
+
+_log = logging.getLogger("asagoe.service")
+
+EXIT_STOPPED = 0
+EXIT_FAILED = 1
+EXIT_CONFIG = 78
+"""EX_CONFIG of sysexits.h; the unit does not restart on it."""
+
+_STOP_DEADLINE = 4.0
+"""Seconds after which a stop that hangs is cut short: systemd and people wait for five."""
+
+
+class Service:
+    """One running Asagoe.
+
+    Args:
+        config: validated.
+        path: the file it came from, read again on SIGHUP; None when there is none.
+        clock: of everything.
+        notifier: tells systemd.
+        greet: called once when all is ready, with the service.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        path: Path | None,
+        *,
+        clock: Clock | None = None,
+        notifier: Notifier | None = None,
+        greet: Callable[[Service], None] = lambda _: None,
+    ) -> None:
+        self.config = config
+        self._path = path
+        self._clock = clock or SystemClock()
+        self._notifier = notifier or SystemdNotifier()
+        self._greet = greet
+        self._stop = asyncio.Event()
+        self._bus = Events()
+        self._audio: dict[str, Any] = {"sink": None, "audible": None, "problem": None}
+        self._background: set[asyncio.Task[None]] = set()
+        self.zone = config.timezone or ZoneInfo(str(get_localzone()))
+        self.topics = Topics(config.mqtt.base_topic, config.node, tuple(config.groups))
+
+    async def run(self) -> int:
+        """Start everything, serve until a signal, stop everything; returns the exit code."""
+        async with AsyncExitStack() as stack:
+            self._listen_to_signals()
+            try:
+                self._tts = await self._start_voices(stack)
+                self._renderer = self._start_renderer(stack)
+                self._player = self._start_player(stack)
+                self._announcer = await self._start_announcer(stack)
+                self._gateway = await self._start_mqtt(stack)
+                self._scheduler = await self._start_schedule(stack)
+                await self._start_watchdog(stack)
+            except EngineError as error:
+                _log.error("%s", error)
+                return EXIT_FAILED
+            self._notifier.ready(self._summary())
+            _log.info("ready: %s", self._summary())
+            self._greet(self)
+            await self._stop.wait()
+            self._notifier.stopping()
+            _log.info("stopping")
+            asyncio.get_running_loop().call_later(_STOP_DEADLINE, _give_up)
+        return EXIT_STOPPED
+
+    # The parts, in the order in which they start.
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
+        faulthandler.register(signal.SIGUSR1, all_threads=True)  # kill -USR1 shows what every thread is doing
+
+    async def _start_voices(self, stack: AsyncExitStack) -> TTS:
+        self._notifier.status("loading voices")
+        tts = TTS()
+        stack.callback(tts.close)
+        await self._load_speakers(tts, self.config)
+        return tts
+
+    def _start_renderer(self, stack: AsyncExitStack) -> Renderer:
+        cache = self.config.phrase_cache
+        phrases = PhraseCache(phrase_folder(cache.folder), cache.max_mb * 1_000_000)
+        renderer = Renderer(self._tts, phrases, self.config.speaker_name, frozenset(self.config.speakers))
+        stack.callback(renderer.close)
+        return renderer
+
+    def _start_player(self, stack: AsyncExitStack) -> Player:
+        audio = self.config.audio
+        player = Player(
+            self._sinks(),
+            lead_in=audio.lead_in_ms / 1000,
+            keep_open=audio.keep_open,
+            on_sink=self._on_sink_in_thread(asyncio.get_running_loop()),
+        )
+        player.start()
+        stack.callback(player.shut_down)
+        player.wake(0.1)  # find out now, not at the first announcement, whether there is a sound device
+        return player
+
+    async def _start_announcer(self, stack: AsyncExitStack) -> Announcer:
+        announcer = Announcer(
+            clock=self._clock,
+            queue=AnnouncementQueue(self.config.announcements.max_queue),
+            renderer=self._renderer,
+            player=self._player,
+            bus=self._bus,
+            volume=self.config.audio.volume,
+        )
+        self._announcing = await stack.enter_async_context(_running(announcer.run(), "announcer"))
+        return announcer
+
+    async def _start_mqtt(self, stack: AsyncExitStack) -> Gateway:
+        gateway = Gateway(
+            announcer=self._announcer,
+            settings=self.config.announcements,
+            topics=self.topics,
+            clock=self._clock,
+            zone=self.zone,
+            snapshot=self.snapshot,
+        )
+        self._bus.listen(gateway.on_event)
+        self._announcer.on_change = gateway.on_change
+        mqtt = self.config.mqtt
+        if mqtt.broker == "none":
+            return gateway
+        try:
+            address = broker_address(mqtt)
+            if mqtt.embedded:
+                embedded = EmbeddedBroker(mqtt.bind, mqtt.port)
+                await asyncio.to_thread(embedded.start)
+                stack.callback(embedded.stop)
+        except UnavailableError as error:
+            _log.error("%s", error)
+            return gateway
+        broker = PahoBroker(
+            address,
+            client_id=mqtt.client_id or f"asagoe-{self.config.node}",
+            topics=self.topics.filters,
+            will=Will(self.topics.out("availability"), OFFLINE),
+            session_expiry=round(self.config.announcements.defaults.expires_in),
+            keepalive=round(mqtt.keepalive),
+            on_message=gateway.on_message,
+            on_connection=gateway.on_connection,
+        )
+        gateway.attach(broker)
+        broker.start()
+        stack.push_async_callback(broker.stop)
+        stack.callback(gateway.say_goodbye)
+        return gateway
+
+    async def _start_schedule(self, stack: AsyncExitStack) -> Scheduler:
+        timers = APSchedulerTimers()
+        timers.start()
+        stack.callback(timers.stop)
+        scheduler = Scheduler(
+            clock=self._clock,
+            timers=timers,
+            zone=self.zone,
+            on_prepare=self._prepare,
+            on_wake=lambda: self._player.wake(3.0),
+            on_due=self._due,
+            on_missed=self._missed,
+            on_change=self._gateway.on_change,
+        )
+        self._planned = entries_of(self.config)
+        scheduler.replace([entry for entry, _ in self._planned.values()])
+        self._guarding = await stack.enter_async_context(_running(scheduler.guard(), "clock guard"))
+        return scheduler
+
+    async def _start_watchdog(self, stack: AsyncExitStack) -> None:
+        parts = {
+            "player": lambda: self._player.alive,
+            "announcer": lambda: not self._announcing.done(),
+            "clock guard": lambda: not self._guarding.done(),
+        }
+        await stack.enter_async_context(_running(feed_watchdog(self._notifier, self._clock, parts), "watchdog"))
+
+    # What happens while it runs.
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as it is published."""
+        return snapshot(
+            node=self.config.node,
+            announcer=self._announcer,
+            upcoming=self._scheduler.next if hasattr(self, "_scheduler") else None,
+            audio=self._audio,
+            speakers={name: name in self._tts.speakers for name in self.config.speakers},
+            now=self._clock.now(),
+            zone=self.zone,
+        )
+
+    def _prepare(self, occurrence: Occurrence) -> None:
+        announcement = self._announcement(occurrence)
+
+        async def render() -> None:
+            try:
+                fresh = await self._renderer.render_ahead(announcement)
+            except EngineError as error:
+                _log.warning("%s cannot be rendered ahead: %s", occurrence.entry.id, error)
+            else:
+                _log.debug("%s is rendered ahead, %d new sentences", occurrence.entry.id, fresh)
+
+        self._in_background(render(), f"prepare {occurrence.entry.id}")
+
+    def _due(self, occurrence: Occurrence) -> None:
+        self._announcer.submit(self._announcement(occurrence))
+
+    def _missed(self, missed: Missed) -> None:
+        occurrence, late = missed.occurrence, round(missed.lateness)
+        reason = f"noticed {late} s late, more than its grace of {occurrence.entry.grace.total_seconds():g} s"
+        details = MappingProxyType({"entry": occurrence.entry.id, "count": missed.count})
+        _log.warning("%s was missed: %s", occurrence.entry.id, reason)
+        self._bus.emit(Event(events.MISSED, self._announcement(occurrence).id, reason, details))
+
+    def _announcement(self, occurrence: Occurrence) -> Any:
+        item = self._planned[occurrence.entry.id][1]
+        return announcement_of(occurrence, item, self.config.announcements.defaults, self._clock)
+
+    def _on_sink_in_thread(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, bool, str | None], None]:
+        def report(name: str, audible: bool, problem: str | None) -> None:
+            if problem is None:
+                _log.info("sound goes to %s", name)
+            else:
+                _log.warning("%s; announcements go to %s", problem, name)
+            self._audio = {"sink": name, "audible": audible, "problem": problem}
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._announcer.on_change)
+
+        return report
+
+    def _sinks(self) -> list[Sink]:
+        audio = self.config.audio
+        names = [audio.device, audio.fallback_device, f"file:{recordings_folder()}"]
+        if audio.device.startswith("file:") or audio.device == "null":
+            names = [audio.device]
+        rate = self._tts.speakers[next(iter(self._tts.speakers))].sample_rate
+        return [
+            make_sink(name, recordings=audio.recordings, preferred_rate=rate) for name in dict.fromkeys(names) if name
+        ]
+
+    async def _load_speakers(self, tts: TTS, config: Config) -> None:
+        for name, speaker in config.speakers.items():
+            tts.load(name, source=speaker.source, voice=speaker.name, **speaker.defaults())
+        try:
+            await asyncio.to_thread(tts.prepare, warmup=True)
+        except PrepareError as error:
+            for name, reason in error.failures.items():
+                _log.error("speaker %s is not available: %s", name, reason)
+            if EMBEDDED not in tts.speakers:
+                tts.load(EMBEDDED, source="openjtalk:mei")
+                with contextlib.suppress(PrepareError):  # the others were reported above
+                    await asyncio.to_thread(tts.prepare, warmup=True)
+            if not tts.speakers:
+                raise
+
+    def _reload_soon(self) -> None:
+        self._in_background(self._reload(), "reload")
+
+    async def _reload(self) -> None:
+        """Read the configuration again; a broken file changes nothing."""
+        self._notifier.reloading()
+        try:
+            config = load_config(self._path)
+        except ConfigError as error:
+            _log.error("the configuration is not reloaded, the old one stays in force:\n%s", error)
+            self._bus.emit(Event(events.FAILED, None, f"the configuration is not reloaded: {error.problems[0]}"))
+        else:
+            await self._apply(config)
+        self._notifier.ready(self._summary())
+
+    async def _apply(self, new: Config) -> None:
+        old = self.config
+        fixed = [
+            key for key in ("node", "groups", "timezone", "audio", "mqtt", "phrase_cache") if _differs(old, new, key)
+        ]
+        self.config = new.model_copy(update={key: getattr(old, key) for key in fixed})
+        for name in set(old.speakers) - set(new.speakers):
+            await asyncio.to_thread(self._tts.unload, name)
+        await self._load_speakers(self._tts, new)
+        self._renderer.configure(new.speaker_name, frozenset(new.speakers))
+        self._gateway.settings = new.announcements
+        self._announcer.set_queue_limit(new.announcements.max_queue)
+        self._planned = entries_of(new)
+        self._scheduler.replace([entry for entry, _ in self._planned.values()])
+        set_up_logging(new.log.level)
+        if fixed:
+            _log.warning("reloaded; a change of %s takes effect at the next start", ", ".join(fixed))
+        else:
+            _log.info("reloaded: %s", self._summary())
+
+    def _summary(self) -> str:
+        following = self._scheduler.next
+        coming = (
+            f"next {following.entry.id} at {following.due.astimezone(self.zone):%a %H:%M}"
+            if following
+            else "no schedule"
+        )
+        return f"{len(self._tts.speakers)} speaker(s), {coming}"
+
+    def _in_background(self, work: Any, name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+@asynccontextmanager
+async def _running(work: Any, name: str) -> AsyncIterator[asyncio.Task[None]]:
+    """A task that runs as long as the block, then is cancelled and waited for."""
+    task: asyncio.Task[None] = asyncio.create_task(work, name=name)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def broker_address(mqtt: MqttConfig) -> Address:
+    """Where the broker is.
+
+    Raises:
+        UnavailableError: a certificate cannot be read.
+    """
+    if mqtt.embedded:
+        return Address(mqtt.bind, mqtt.port)
+    parts = urlsplit(str(mqtt.url))
+    context = None
+    if parts.scheme == "mqtts":
+        tls = mqtt.tls
+        try:
+            context = ssl.create_default_context(cafile=tls.ca if tls else None)
+            if tls and tls.certificate:
+                context.load_cert_chain(tls.certificate, tls.key)
+        except OSError as error:
+            message = f"mqtt.tls: a certificate cannot be read ({error})"
+            raise UnavailableError(message) from error
+    port = parts.port or (8883 if context else 1883)
+    password = mqtt.password.reveal() if mqtt.password else None
+    return Address(str(parts.hostname), port, context, mqtt.username or parts.username, password)
+
+
+def _differs(old: Config, new: Config, key: str) -> bool:
+    return bool(getattr(old, key) != getattr(new, key))
+
+
+def _give_up() -> None:
+    _log.error("stopping takes too long; going now")
+    logging.shutdown()
+    os._exit(EXIT_STOPPED)

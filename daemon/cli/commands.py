@@ -1,0 +1,130 @@
+"""The commands. Each imports what it needs when it runs, so that `asagoe --help` answers at once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="asagoe",
+    help="Asagoe 朝声: a home-automation service that speaks Japanese.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", help="Configuration file.", envvar="ASAGOE_CONFIG", show_default=False)
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from engine import __version__
+
+        typer.echo(f"asagoe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+@app.command()
+def run(config: ConfigOption = None) -> None:
+    """Run the service."""
+    from daemon.cli.run import run_service
+
+    sys.exit(run_service(config))
+
+
+@app.command()
+def say(
+    text: Annotated[str, typer.Argument(help="What to say; - reads standard input.")],
+    speaker: Annotated[str | None, typer.Option("--speaker", "-s", help="Name of a configured speaker.")] = None,
+    style: Annotated[str | None, typer.Option(help="Style of the speaker.")] = None,
+    speed: Annotated[float | None, typer.Option(help="1.2 is faster.")] = None,
+    pitch: Annotated[float | None, typer.Option(help="In semitones.")] = None,
+    volume: Annotated[int | None, typer.Option(min=0, max=100, help="0 to 100.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a WAV file instead of playing.")] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Say something now, without the service."""
+    from daemon.cli.say import say_text
+
+    options = {"style": style, "speed": speed, "pitch": pitch}
+    sys.exit(say_text(config, text, speaker, {k: v for k, v in options.items() if v is not None}, volume, out))
+
+
+@app.command()
+def announce(
+    text: Annotated[str, typer.Argument(help="What to announce; - reads standard input.")],
+    node: Annotated[str | None, typer.Option(help="Name of the node, or `all`; default: this one.")] = None,
+    speaker: Annotated[str | None, typer.Option("--speaker", "-s", help="Name of a speaker of the service.")] = None,
+    priority: Annotated[str | None, typer.Option(help="low, normal, high or critical.")] = None,
+    chime: Annotated[str | None, typer.Option(help="Sound before the speech.")] = None,
+    volume: Annotated[int | None, typer.Option(min=0, max=100, help="0 to 100.")] = None,
+    wait: Annotated[bool, typer.Option(help="Wait until it has been said.")] = True,
+    config: ConfigOption = None,
+) -> None:
+    """Let the running service say something, through the broker."""
+    from daemon.cli.announce import announce_text
+
+    message = {"speaker": speaker, "priority": priority, "chime": chime, "volume": volume}
+    sys.exit(announce_text(config, text, node, {k: v for k, v in message.items() if v is not None}, wait=wait))
+
+
+@app.command()
+def check(config: ConfigOption = None) -> None:
+    """Validate the configuration; print speakers, devices and what is due next."""
+    from daemon.cli.check import check_configuration
+
+    sys.exit(check_configuration(config))
+
+
+@app.command("next")
+def next_(
+    count: Annotated[int, typer.Argument(min=1, max=1000, help="How many.")] = 10,
+    json: Annotated[bool, typer.Option("--json", help="As JSON, one object a line.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show the coming occurrences of the schedule."""
+    from daemon.cli.check import show_next
+
+    sys.exit(show_next(config, count, as_json=json))
+
+
+@app.command()
+def devices() -> None:
+    """List the sound devices that can play."""
+    from daemon.cli.check import show_devices
+
+    sys.exit(show_devices())
+
+
+@app.command()
+def read(
+    text: Annotated[str | None, typer.Argument(help="The text; without it, standard input line by line.")] = None,
+    kana: Annotated[bool, typer.Option("--kana", help="Only the reading in katakana, a line each.")] = False,
+) -> None:
+    """Show how a text is read: normalised, in kana, and what is dropped."""
+    from daemon.cli.read import read_text
+
+    sys.exit(read_text(text, kana_only=kana))
+
+
+@app.command()
+def reload(config: ConfigOption = None) -> None:
+    """Let the running service read its configuration again."""
+    from daemon.cli.run import reload_service
+
+    sys.exit(reload_service(config))

@@ -1,0 +1,80 @@
+"""``asagoe say``: one sentence, without the service."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+from daemon.announcer import amplitude
+from daemon.cli.common import err, fail, out, read_config, text_or_stdin
+from daemon.config import Config
+from daemon.errors import DaemonError
+from daemon.folders import recordings_folder
+from daemon.player import Outcome, Piece, Player
+from daemon.sinks import make_sink
+from engine import TTS, EngineError, Speaker
+
+
+def say_text(
+    explicit: Path | None,
+    text: str,
+    speaker: str | None,
+    options: dict[str, Any],
+    volume: int | None,
+    target: Path | None,
+) -> int:
+    """Speak to a file or to the sound device; returns the exit code."""
+    config, _ = read_config(explicit)
+    text = text_or_stdin(text)
+    name = speaker or config.speaker_name
+    if name not in config.speakers:
+        return fail(f"there is no speaker {name!r}; there are {', '.join(config.speakers)}")
+    chosen = config.speakers[name]
+    try:
+        with TTS() as tts:
+            tts.load(name, source=chosen.source, voice=chosen.name, **chosen.defaults()).prepare()
+            ready = tts.speakers[name]
+            plan = ready.plan(text, **options)
+            if plan.dropped:
+                err.print(f"not read: {' '.join(d.text for d in plan.dropped)}", style="yellow", markup=False)
+            if target is not None:
+                audio = ready.generate(text, **options)
+                audio.save(target)
+                out.print(f"{target}: {audio.duration:.2f} s, {audio.sample_rate} Hz", markup=False)
+                return 0
+            return asyncio.run(_play(config, ready, text, options, volume))
+    except (EngineError, DaemonError) as error:
+        return fail(str(error))
+    except OSError as error:
+        return fail(f"{target or recordings_folder()} cannot be written: {error.strerror}")
+
+
+async def _play(config: Config, speaker: Speaker, text: str, options: dict[str, Any], volume: int | None) -> int:
+    audio = config.audio
+    names = dict.fromkeys(filter(None, (audio.device, audio.fallback_device, f"file:{recordings_folder()}")))
+    logging.basicConfig(format="%(message)s")
+    sinks = [make_sink(name, recordings=audio.recordings, preferred_rate=speaker.sample_rate) for name in names]
+    player = Player(sinks, lead_in=audio.lead_in_ms / 1000, keep_open=0.0, on_sink=_report)
+    player.start()
+    level = amplitude(audio.volume if volume is None else volume)
+    try:
+        playback = player.play("say", lambda: level)
+        index = 0
+        async for chunk in speaker.astream(text, **options):
+            await playback.feed(Piece(chunk, index))
+            index += 1
+        playback.complete()
+        outcome: Outcome = await playback.outcome
+    finally:
+        await asyncio.to_thread(player.shut_down)
+    if not outcome.audible:
+        out.print(f"written to {outcome.sink.removeprefix('file:')}", markup=False)
+    return 0
+
+
+def _report(name: str, audible: bool, problem: str | None) -> None:
+    del name, audible
+    if problem is not None:
+        err.print(problem, style="yellow", markup=False)

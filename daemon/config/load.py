@@ -1,0 +1,210 @@
+"""From a file to a ``Config``, or to one error that lists all that is wrong with it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from daemon.chimes import NONE, chime_names, chime_path
+from daemon.config.models import Config
+from daemon.config.yaml import Document, Mark, parse
+from daemon.config.yaml import Path as Path_
+from daemon.errors import DaemonError
+from engine.errors import EngineError
+from engine.sources import parse_source
+
+MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong.
+
+    Attributes:
+        file: as it was given.
+        mark: line and column.
+        key: path of the key, such as ``schedule[0].at``; empty for the file as a whole.
+        message: what was found and what is expected.
+    """
+
+    file: str
+    mark: Mark
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        key = f"{self.key}: " if self.key else ""
+        return f"{self.file}:{self.mark.line}: {key}{self.message}"
+
+
+class ConfigError(DaemonError):
+    """The configuration cannot be used; ``problems`` holds all reasons."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda p: (p.mark.line, p.mark.column, p.key)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def find_config(explicit: Path | None) -> Path | None:
+    """The file to read: the one that is named, else the system's, else the user's, else None."""
+    if explicit is not None:
+        return explicit
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    candidates = (home / "asagoe" / "asagoe.yaml", Path("/etc/asagoe/asagoe.yaml"))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def load_config(path: Path | None) -> Config:
+    """Read and validate a file; None gives the defaults.
+
+    Raises:
+        ConfigError: with every problem that was found.
+    """
+    if path is None:
+        return Config()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError([Problem(str(path), Mark(1, 1), "", f"cannot be read: {error.strerror}")]) from error
+    if len(data) > MAX_BYTES:
+        raise ConfigError([Problem(str(path), Mark(1, 1), "", f"is larger than {MAX_BYTES:,} bytes")])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8"
+        raise ConfigError([Problem(str(path), Mark(line, 1), "", message)]) from error
+    return parse_config(text, str(path))
+
+
+def parse_config(text: str, file: str = "asagoe.yaml") -> Config:
+    """Validate the text of a configuration.
+
+    Raises:
+        ConfigError: with every problem that was found.
+    """
+    document = parse(text)
+    problems = [Problem(file, fault.mark, _dotted(fault.path), fault.message) for fault in document.faults]
+    if document.value is None and problems:
+        raise ConfigError(problems)
+    value = {} if document.value is None else document.value
+    if not isinstance(value, dict):
+        message = f"a mapping of keys to values is expected, got {_shown(value)}"
+        raise ConfigError([*problems, Problem(file, Mark(1, 1), "", message)])
+    # A key without a value means its default, in a file as in `mqtt:` with all lines below commented out.
+    value = {key: item for key, item in value.items() if item is not None}
+    try:
+        config = Config.model_validate(value)
+    except ValidationError as error:
+        problems += _unique(_problem(file, document, details) for details in error.errors())
+        raise ConfigError(problems) from error
+    problems += [Problem(file, document.mark(path), _dotted(path), message) for path, message in _cross_check(config)]
+    if problems:
+        raise ConfigError(problems)
+    return config
+
+
+def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
+    """What can only be judged when several keys are seen together."""
+    yield from _speaker_faults(config)
+    holders: list[tuple[Path_, Any]] = [(("announcements", "defaults"), config.announcements.defaults)]
+    holders += [(("schedule", index), entry) for index, entry in enumerate(config.schedule)]
+    for path, holder in holders:
+        for key in ("chime", "end_chime"):
+            chime = getattr(holder, key)
+            if chime is not None and chime != NONE and chime_path(chime) is None:
+                expected = f"one of {', '.join(chime_names())}, none, or the absolute path of a WAV file"
+                yield (*path, key), f"there is no chime {chime!r}; expected is {expected}"
+    if config.mqtt.password is not None:
+        try:
+            config.mqtt.password.reveal()
+        except ValueError as error:
+            yield ("mqtt", "password"), str(error)
+
+
+def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
+    wanted: list[tuple[Path_, str | None]] = [(("default_speaker",), config.default_speaker)]
+    wanted += [(("schedule", index, "speaker"), entry.speaker) for index, entry in enumerate(config.schedule)]
+    for path, name in wanted:
+        if name is not None and name not in config.speakers:
+            yield path, f"{name!r} is not one of speakers: {', '.join(config.speakers)}"
+    for name, speaker in config.speakers.items():
+        try:
+            parse_source(speaker.source)
+        except EngineError as error:
+            yield ("speakers", name, "source"), str(error)
+
+
+def _problem(file: str, document: Document, details: ErrorDetails) -> Problem:
+    path = _known_part(document, details["loc"])
+    kind, found, context = details["type"], details["input"], details.get("ctx", {})
+    if kind == "extra_forbidden":
+        message = f"unknown key{_suggestion(details['loc'])}"
+    elif kind == "missing":
+        path = _known_part(document, details["loc"][:-1])
+        message = f"the key {details['loc'][-1]!r} is missing"
+    elif kind == "value_error":
+        message = str(context["error"])
+    elif kind == "model_type":
+        message = f"a mapping of keys to values is expected, got {_shown(found)}"
+    else:
+        expected = details["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+        message = f"{expected} is expected, got {_shown(found)}"
+    return Problem(file, document.mark(path), _dotted(path), message)
+
+
+def _known_part(document: Document, loc: Path_) -> Path_:
+    """The path of an error without the parts that pydantic adds (names of validators and of union members)."""
+    path: Path_ = ()
+    for part in loc:
+        if (*path, part) in document.keys:
+            path = (*path, part)
+    return path
+
+
+def _suggestion(loc: Path_) -> str:
+    model: Any = Config
+    for part in loc[:-1]:
+        model = _inner_model(model, part)
+        if model is None:
+            return ""
+    names = list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+    close = difflib.get_close_matches(str(loc[-1]), names, 1)
+    if close:
+        return f"; did you mean {close[0]}?"
+    return f"; known are {', '.join(names)}" if names else ""
+
+
+def _inner_model(model: Any, part: str | int) -> Any:
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        field = model.model_fields.get(str(part))
+        return None if field is None else _unwrapped(field.annotation)
+    return model
+
+
+def _unwrapped(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    models = (_unwrapped(argument) for argument in getattr(annotation, "__args__", ()))
+    return next((model for model in models if model is not None), None)
+
+
+def _unique(problems: Iterable[Problem]) -> list[Problem]:
+    return list(dict.fromkeys(problems))
+
+
+def _dotted(path: Path_) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,125 @@
+"""Kinds of values that several keys share: durations, times of day, percentages, secrets."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import time
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema, model_validator
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_LONGEST = 366 * 86400.0
+
+
+def parse_duration(value: Any) -> float:
+    """Seconds from a number or a text such as ``90``, ``1.5s``, ``10m``, ``1h30m``.
+
+    Raises:
+        ValueError: anything else, or more than a year.
+    """
+    if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value.strip()):
+        value = float(value)
+    if isinstance(value, str):
+        text = value.strip().replace(" ", "")
+        if _DURATION.fullmatch(text):
+            value = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"a duration such as 90, 30s, 10m or 1h30m is expected, got {value!r}"
+        raise ValueError(message)  # noqa: TRY004 - pydantic turns ValueError into an error of the field
+    if not 0 <= value <= _LONGEST:
+        message = f"a duration from 0 to 366 days is expected, got {value!r}"
+        raise ValueError(message)
+    return float(value)
+
+
+def parse_time_of_day(value: Any) -> time:
+    """A time of day from text such as ``7:30``, ``06:45`` or ``06:45:30``.
+
+    Raises:
+        ValueError: anything else.
+    """
+    match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match:
+        hour, minute, second = (int(part or 0) for part in match.groups())
+        if hour < 24 and minute < 60 and second < 60:
+            return time(hour, minute, second)
+    message = f"a time of day such as 7:30 or 06:45:30 is expected, got {value!r}"
+    raise ValueError(message)
+
+
+def parse_zone(value: Any) -> ZoneInfo:
+    """A time zone by its name in the IANA database.
+
+    Raises:
+        ValueError: no such zone.
+    """
+    if isinstance(value, ZoneInfo):
+        return value
+    try:
+        return ZoneInfo(value) if isinstance(value, str) else ZoneInfo("")
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        message = f"a time zone such as Asia/Tokyo or Europe/Berlin is expected, got {value!r}"
+        raise ValueError(message) from error
+
+
+Duration = Annotated[
+    float, BeforeValidator(parse_duration), WithJsonSchema({"type": ["number", "string"], "examples": ["30s", "10m"]})
+]
+TimeOfDay = Annotated[
+    time,
+    BeforeValidator(lambda value: value if isinstance(value, time) else parse_time_of_day(value)),
+    WithJsonSchema({"type": "string", "pattern": _TIME.pattern, "examples": ["07:30"]}),
+]
+Zone = Annotated[ZoneInfo, BeforeValidator(parse_zone), WithJsonSchema({"type": "string", "examples": ["Asia/Tokyo"]})]
+Percent = Annotated[int, Field(ge=0, le=100)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class Secret(BaseModel):
+    """A secret: as text, or better by reference to a systemd credential, a file or an environment variable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    value: SecretStr | None = None
+    credential: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.-]+$")
+    file: Path | None = None
+    env: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text(cls, data: Any) -> Any:
+        return {"value": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _one(self) -> Secret:
+        if sum(part is not None for part in (self.value, self.credential, self.file, self.env)) != 1:
+            message = "give the secret as text, or one of credential, file and env"
+            raise ValueError(message)
+        return self
+
+    def reveal(self) -> str:
+        """The secret itself.
+
+        Raises:
+            ValueError: the reference leads nowhere; the message names it, never the secret.
+        """
+        if self.value is not None:
+            return self.value.get_secret_value()
+        if self.env is not None:
+            if self.env not in os.environ:
+                message = f"the environment variable {self.env} is not set"
+                raise ValueError(message)
+            return os.environ[self.env]
+        path = self.file or Path(os.environ.get("CREDENTIALS_DIRECTORY", "/run/secrets")) / str(self.credential)
+        try:
+            return path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"the secret file {path} cannot be read ({type(error).__name__})"
+            raise ValueError(message) from error

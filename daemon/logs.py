@@ -1,0 +1,59 @@
+"""Log lines for the journal: one line each, with facts as key=value."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+
+_JOURNAL_LEVELS = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+
+
+class LineFormatter(logging.Formatter):
+    """`LEVEL logger: message key=value …`, on one line whatever a message holds.
+
+    Args:
+        journal: begin with systemd's `<N>` priority instead of the time, which the journal adds itself.
+    """
+
+    def __init__(self, *, journal: bool) -> None:
+        super().__init__()
+        self._journal = journal
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, followed by a traceback where there is one."""
+        facts = getattr(record, "facts", {})
+        pairs = "".join(f" {key}={_value(value)}" for key, value in facts.items() if value is not None)
+        text = f"{record.name.removeprefix('asagoe.')}: {_one_line(record.getMessage())}{pairs}"
+        if self._journal:
+            head = f"<{_JOURNAL_LEVELS.get(record.levelno, 6)}>"
+        else:
+            head = f"{self.formatTime(record, '%H:%M:%S')} {record.levelname.lower():7} "
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        return head + text
+
+
+def set_up_logging(level: str) -> None:
+    """Log to standard error; to be called once, or again to change the level."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter(journal="JOURNAL_STREAM" in os.environ))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("asagoe").setLevel(level.upper())
+    logging.getLogger("asagoe.mqtt.paho").setLevel(logging.WARNING)
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]+", " ", text)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if re.fullmatch(r"[\w@:.+-]+", text) else json.dumps(_one_line(text), ensure_ascii=False)

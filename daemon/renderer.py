@@ -1,0 +1,146 @@
+"""Makes speech for the announcer: by the engine, or from the phrase cache."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from daemon.announcement import Announcement
+from daemon.phrases import PhraseCache
+from engine import TTS, Plan, Segment, Speaker, Spoken, VoiceNotAvailableError
+
+_T = TypeVar("_T")
+
+EMBEDDED = "embedded"
+"""Name of the speaker that speaks when the one that was asked for cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An announcement with the speaker that will say it.
+
+    Attributes:
+        speaker: may be another than was asked for.
+        plan: its sentences.
+        substitute: whether it is another.
+    """
+
+    speaker: Speaker
+    plan: Plan
+    substitute: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A sentence's sound.
+
+    Attributes:
+        spoken: audio and pause.
+        cached: whether it came from the phrase cache.
+    """
+
+    spoken: Spoken
+    cached: bool
+
+
+class Renderer:
+    """Plans and renders announcements, off the event loop.
+
+    Args:
+        tts: prepared, with at least one speaker.
+        phrases: the cache.
+        default_speaker: for announcements that name none.
+        configured: names of all speakers of the configuration, ready or not.
+    """
+
+    def __init__(self, tts: TTS, phrases: PhraseCache, default_speaker: str, configured: frozenset[str]) -> None:
+        self._tts = tts
+        self._phrases = phrases
+        self._default = default_speaker
+        self._configured = configured
+        # One thread for what somebody waits for, one for what is rendered ahead.
+        self._urgent = ThreadPoolExecutor(1, thread_name_prefix="render")
+        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="render-ahead")
+
+    def knows(self, speaker: str) -> bool:
+        """Whether a speaker of that name is configured."""
+        return speaker in self._configured
+
+    def configure(self, default_speaker: str, configured: frozenset[str]) -> None:
+        """Take over a changed configuration."""
+        self._default = default_speaker
+        self._configured = configured
+
+    @property
+    def configured(self) -> frozenset[str]:
+        """Names of the configured speakers."""
+        return self._configured
+
+    async def plan(self, announcement: Announcement) -> Job:
+        """Choose the speaker and cut the text.
+
+        Raises:
+            EngineError: the text or an option cannot be spoken, or no speaker is ready.
+        """
+        return await self._run(self._urgent, lambda: self._plan(announcement))
+
+    async def render(self, job: Job, segment: Segment) -> Rendering:
+        """The sound of one sentence.
+
+        Raises:
+            EngineError: it cannot be spoken.
+        """
+        return await self._run(self._urgent, lambda: self._render(job, segment))
+
+    async def render_ahead(self, announcement: Announcement) -> int:
+        """Render a whole announcement into the cache, behind everything that is more urgent.
+
+        Returns:
+            How many sentences were not in the cache yet.
+
+        Raises:
+            EngineError: it cannot be spoken.
+        """
+        job = await self._run(self._ahead, lambda: self._plan(announcement))
+        fresh = 0
+        for segment in job.plan.segments:
+            rendering = await self._run(self._ahead, partial(self._render, job, segment))
+            fresh += not rendering.cached
+        return fresh
+
+    def close(self) -> None:
+        """End the threads after the sentences they are at."""
+        self._urgent.shutdown(wait=False, cancel_futures=True)
+        self._ahead.shutdown(wait=False, cancel_futures=True)
+
+    def _plan(self, announcement: Announcement) -> Job:
+        speaker, substitute = self._speaker(announcement.speaker or self._default)
+        options = dict(announcement.options)
+        if substitute:  # it may have other styles and fewer options; what it has not, it goes without
+            options = {k: v for k, v in options.items() if k in speaker.options and k != "style"}
+        return Job(speaker, speaker.plan(announcement.text, **options), substitute)
+
+    def _speaker(self, name: str) -> tuple[Speaker, bool]:
+        speakers = self._tts.speakers
+        if name in speakers:
+            return speakers[name], False
+        for other in (self._default, EMBEDDED, *speakers):
+            if other in speakers:
+                return speakers[other], True
+        message = f"neither {name} nor any other speaker is ready"
+        raise VoiceNotAvailableError(message)
+
+    def _render(self, job: Job, segment: Segment) -> Rendering:
+        known = self._phrases.get(segment.key)
+        if known is not None:
+            return Rendering(known, cached=True)
+        spoken = job.speaker.synthesize(segment)
+        self._phrases.put(segment.key, spoken)
+        return Rendering(spoken, cached=False)
+
+    async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(executor, work)

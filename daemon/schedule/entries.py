@@ -1,0 +1,54 @@
+"""From the configuration to schedule entries, and from an occurrence to an announcement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+
+from daemon.announcement import Announcement, Priority
+from daemon.clock import Clock
+from daemon.config import AnnouncementDefaults, Config, ScheduleEntryConfig
+from daemon.schedule.days import EVERY_DAY, parse_days
+from daemon.schedule.rules import CronRule, Rule, TimesRule
+from daemon.schedule.scheduler import Entry, Occurrence
+
+
+def rule_of(config: ScheduleEntryConfig) -> Rule:
+    """When an entry of the configuration is due."""
+    if config.cron is not None:
+        return CronRule(config.cron)
+    days = EVERY_DAY if config.days is None else parse_days(config.days)
+    return TimesRule(tuple(config.at or ()), days)
+
+
+def entries_of(config: Config) -> Mapping[str, tuple[Entry, ScheduleEntryConfig]]:
+    """The schedule of a configuration, by id."""
+    return {
+        name: (Entry(name, rule_of(item), timedelta(seconds=item.grace), item.enabled), item)
+        for index, item in enumerate(config.schedule)
+        for name in [item.id or f"schedule-{index + 1}"]
+    }
+
+
+def announcement_of(
+    occurrence: Occurrence, config: ScheduleEntryConfig, defaults: AnnouncementDefaults, clock: Clock
+) -> Announcement:
+    """What is said at an occurrence. Its id names the occurrence, so that it is said once whatever happens."""
+    options = config.model_dump(include={"style", "speed", "pitch"}, exclude_none=True)
+    priority = Priority.named(config.priority or defaults.priority)
+    return Announcement(
+        id=f"{occurrence.entry.id}@{occurrence.due:%Y%m%dT%H%M%SZ}",
+        text=config.say,
+        origin="schedule",
+        received=clock.now(),
+        received_at=clock.monotonic(),
+        priority=priority,
+        interrupt=priority is Priority.CRITICAL,
+        speaker=config.speaker,
+        options=MappingProxyType(options),
+        volume=config.volume,
+        chime=config.chime if config.chime is not None else defaults.chime,
+        end_chime=config.end_chime if config.end_chime is not None else defaults.end_chime,
+        max_wait=defaults.expires_in,
+    )

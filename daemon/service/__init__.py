@@ -1,0 +1,1 @@
+"""Manners of a service: what it tells systemd, and how it notices that it is stuck."""

@@ -1,0 +1,30 @@
+"""Where samples go: a sound device, WAV files, or nowhere, behind one Protocol (``base``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from daemon.sinks.base import Sink
+
+__all__ = ["Sink", "make_sink"]
+
+
+def make_sink(device: str, *, recordings: int, preferred_rate: int) -> Sink:
+    """The sink that a configured device stands for.
+
+    Args:
+        device: ``default``, part of a device's name, ``file:FOLDER`` or ``null``.
+        recordings: how many WAV files a folder keeps.
+        preferred_rate: of the speech, in Hz; a device may take another.
+    """
+    if device == "null":
+        from daemon.sinks.null import NullSink  # noqa: PLC0415
+
+        return NullSink(preferred_rate)
+    if device.startswith("file:"):
+        from daemon.sinks.file import FileSink  # noqa: PLC0415
+
+        return FileSink(Path(device.removeprefix("file:")).expanduser(), preferred_rate, keep=recordings)
+    from daemon.sinks.device import DeviceSink  # noqa: PLC0415
+
+    return DeviceSink(device, preferred_rate)

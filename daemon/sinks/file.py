@@ -1,0 +1,89 @@
+"""A sink that writes each announcement as a WAV file, and keeps the newest of them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+import wave
+from pathlib import Path
+
+import numpy as np
+
+from daemon.errors import SinkError
+from daemon.sinks.base import Block
+
+
+class FileSink:
+    """WAV files in a folder, 16 bits, mono.
+
+    Args:
+        folder: made when first needed.
+        sample_rate: of the files, in Hz.
+        keep: how many files stay; the oldest go.
+    """
+
+    audible = False
+    continuous = False
+    latency = 0.0
+
+    def __init__(self, folder: Path, sample_rate: int, *, keep: int) -> None:
+        self.sample_rate = sample_rate
+        self._folder = folder
+        self._keep = keep
+        self._file: wave.Wave_write | None = None
+        self._part = folder
+        self._target = folder
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return f"file:{self._folder}"
+
+    def open(self, title: str) -> None:
+        """Begin a file; it is hidden until it is complete."""
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        safe = re.sub(r"[^A-Za-z0-9_-]+", "-", title)[:60] or "sound"
+        self._target = self._free(f"{stamp}-{safe}")
+        self._part = self._target.with_name(f".{self._target.name}.part")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._file = wave.open(str(self._part), "wb")  # noqa: SIM115 - open for as long as the sound lasts
+        except OSError as error:
+            message = f"{self._folder} cannot be written ({error.strerror})"
+            raise SinkError(message) from error
+        self._file.setnchannels(1)
+        self._file.setsampwidth(2)
+        self._file.setframerate(self.sample_rate)
+
+    def write(self, block: Block) -> None:
+        """Append samples."""
+        if self._file is None:
+            message = "the file is not open"
+            raise SinkError(message)
+        try:
+            self._file.writeframes(np.rint(block * 32767.0).astype("<i2").tobytes())
+        except OSError as error:
+            message = f"{self._folder} cannot be written ({error.strerror})"
+            raise SinkError(message) from error
+
+    def close(self) -> None:
+        """Show the file under its name and remove the oldest ones."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        with contextlib.suppress(OSError):  # a full disk was reported by write
+            file.close()
+            self._part.replace(self._target)
+            for old in sorted(self._folder.glob("*.wav"))[: -self._keep]:
+                old.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._part.unlink(missing_ok=True)
+
+    def _free(self, stem: str) -> Path:
+        path = self._folder / f"{stem}.wav"
+        number = 2
+        while path.exists():
+            path = self._folder / f"{stem}-{number}.wav"
+            number += 1
+        return path
