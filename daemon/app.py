@@ -30,8 +30,8 @@ from daemon.config.models import MqttConfig
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
 from daemon.folders import phrase_folder, recordings_folder
-from daemon.logs import set_up_logging
-from daemon.mqtt.broker import Address, PahoBroker, Will
+from daemon.logs import set_up_logging, stderr
+from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, Address, PahoBroker, Will
 from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.gateway import OFFLINE, Gateway
 from daemon.mqtt.topics import Topics
@@ -122,7 +122,8 @@ class Service:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
-        faulthandler.register(signal.SIGUSR1, all_threads=True)  # kill -USR1 shows what every thread is doing
+        # kill -USR1 shows what every thread is doing.
+        faulthandler.register(signal.SIGUSR1, file=stderr(), all_threads=True)
 
     async def _start_voices(self, stack: AsyncExitStack) -> TTS:
         self._notifier.status("loading voices")
@@ -195,6 +196,7 @@ class Service:
             keepalive=round(mqtt.keepalive),
             on_message=gateway.on_message,
             on_connection=gateway.on_connection,
+            protocol=MQTT_3_1_1 if mqtt.embedded else MQTT_5,
         )
         gateway.attach(broker)
         broker.start()

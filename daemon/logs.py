@@ -6,7 +6,8 @@ import json
 import logging
 import os
 import re
-import sys
+from functools import cache
+from typing import TextIO
 
 _JOURNAL_LEVELS = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 
@@ -36,15 +37,28 @@ class LineFormatter(logging.Formatter):
         return head + text
 
 
+@cache
+def stderr() -> TextIO:
+    """Standard error, by a descriptor of our own.
+
+    sounddevice points descriptor 2 at /dev/null while PortAudio starts; what another thread writes there meanwhile
+    would be lost.
+    """
+    return os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+
+
 def set_up_logging(level: str) -> None:
     """Log to standard error; to be called once, or again to change the level."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stderr())
     handler.setFormatter(LineFormatter(journal="JOURNAL_STREAM" in os.environ))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("asagoe").setLevel(level.upper())
-    logging.getLogger("asagoe.mqtt.paho").setLevel(logging.WARNING)
+    paho = logging.getLogger("asagoe.mqtt.paho")
+    paho.setLevel(logging.WARNING)
+    # paho calls it an error that a client that has just disconnected is not connected.
+    paho.filters[:] = [lambda record: not record.getMessage().startswith("Client is not connected")]
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import secrets
@@ -101,10 +102,10 @@ def _client(address: Address, topics: Topics, arrivals: queue.Queue[Any]) -> pah
             client.subscribe(topics.out("event"), 1)
 
     def heard(_client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
-        try:
+        if message.topic != topics.out("event"):
+            return  # amqtt sends retained messages to whoever subscribes to anything
+        with contextlib.suppress(ValueError):  # somebody else's message on our topic
             arrivals.put(json.loads(message.payload))
-        except ValueError:
-            return  # somebody else's message on our topic
 
     client.on_connect = connected
     client.on_subscribe = lambda *_: arrivals.put("subscribed")

@@ -10,7 +10,7 @@ from pathlib import Path
 from daemon.app import Service
 from daemon.cli.common import err, fail, out, read_config
 from daemon.folders import state_folder
-from daemon.logs import set_up_logging
+from daemon.logs import set_up_logging, stderr
 
 
 def run_service(explicit: Path | None) -> int:
@@ -46,11 +46,11 @@ def _greet(service: Service) -> None:
     if mqtt.broker == "none":
         return
     where = f"{mqtt.bind}:{mqtt.port}" if mqtt.embedded else str(mqtt.url)
-    err.print(
+    print(
         f"\nSpeak to it:\n"
         f"  asagoe announce '洗濯が終わりました'\n"
         f"  any MQTT client: publish text to {base}/announce at {where}\n",
-        markup=False,
+        file=stderr(),
     )
 
 

@@ -17,17 +17,24 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 _log = logging.getLogger("asagoe.mqtt")
 
+MQTT_5 = MQTTProtocolVersion.MQTTv5
+MQTT_3_1_1 = MQTTProtocolVersion.MQTTv311
+
 _UNSUPPORTED_VERSION = 132  # reason code 0x84 of MQTT 5, section 3.2.2.2
 _MAX_QUEUED = 200
 _RECONNECT = (1, 60)
 _STOP_TIMEOUT = 2.0
+_ANSWER_TIMEOUT = 5.0
+_HANG_UPS = 2
+"""So many connections that were closed without an answer, and the other version of MQTT is tried. A broker that knows
+only 3.1.1 may answer a CONNECT of MQTT 5 with a refusal, hang up, or wait for ever for the rest of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,7 @@ class PahoBroker:
         keepalive: seconds.
         on_message: gets every message.
         on_connection: told whether the connection is up, after the subscriptions were sent.
+        protocol: version of MQTT that is tried first.
     """
 
     def __init__(
@@ -120,6 +128,7 @@ class PahoBroker:
         keepalive: int,
         on_message: Callable[[Incoming], None],
         on_connection: Callable[[bool], None],
+        protocol: MQTTProtocolVersion = MQTT_5,
     ) -> None:
         self._address = address
         self._client_id = client_id
@@ -134,7 +143,9 @@ class PahoBroker:
         self._connected = False
         self._last_problem: str | None = None
         self._switching: asyncio.Task[None] | None = None
-        self.protocol = paho.MQTTv5
+        self._unanswered = 0
+        self._answer_timer: asyncio.TimerHandle | None = None
+        self.protocol = protocol
 
     @property
     def connected(self) -> bool:
@@ -152,6 +163,7 @@ class PahoBroker:
         client, self._client = self._client, None
         if client is None:
             return
+        self._stop_timer()
         if self._switching is not None:
             self._switching.cancel()
         await _disconnected(client)
@@ -166,7 +178,7 @@ class PahoBroker:
             _log.debug("the broker is away and %d messages wait; %s is not queued", _MAX_QUEUED, topic)
 
     def _new_client(self) -> paho.Client:
-        v5 = self.protocol == paho.MQTTv5
+        v5 = self.protocol == MQTT_5
         client = paho.Client(
             CallbackAPIVersion.VERSION2,
             client_id=self._client_id,
@@ -184,6 +196,7 @@ class PahoBroker:
             client.username_pw_set(self._address.username, self._address.password)
         if self._address.tls is not None:
             client.tls_set_context(self._address.tls)
+        client.on_socket_open = self._opened_in_thread
         client.on_connect = self._connected_in_thread
         client.on_connect_fail = self._failed_in_thread
         client.on_disconnect = self._disconnected_in_thread
@@ -193,7 +206,7 @@ class PahoBroker:
     def _connect(self) -> None:
         assert self._client is not None  # noqa: S101
         options: dict[str, Any] = {}
-        if self.protocol == paho.MQTTv5:
+        if self.protocol == MQTT_5:
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
             properties.SessionExpiryInterval = self._session_expiry
             options = {"clean_start": False, "properties": properties}
@@ -202,6 +215,9 @@ class PahoBroker:
         self._client.loop_start()
 
     # In paho's thread: hand over, nothing else.
+
+    def _opened_in_thread(self, client: paho.Client, _data: Any, _socket: Any) -> None:
+        self._hand_over(self._on_open, client)
 
     def _connected_in_thread(
         self, client: paho.Client, _data: Any, _flags: Any, reason: ReasonCode, _properties: Any
@@ -237,31 +253,62 @@ class PahoBroker:
 
     # On the event loop.
 
+    def _on_open(self, client: paho.Client) -> None:
+        if client is self._client:
+            self._stop_timer()
+            loop = asyncio.get_running_loop()
+            self._answer_timer = loop.call_later(_ANSWER_TIMEOUT, self._no_answer, client, False)
+
+    def _no_answer(self, client: paho.Client, hung_up: bool) -> None:
+        """A connection was opened and the broker said nothing, or hung up."""
+        self._stop_timer()
+        if client is not self._client:
+            return
+        self._unanswered += 1
+        self._on_problem(client, f"the broker at {self._address} does not answer")
+        if not hung_up or self._unanswered >= _HANG_UPS:
+            self._switch(client)
+
+    def _stop_timer(self) -> None:
+        if self._answer_timer is not None:
+            self._answer_timer.cancel()
+            self._answer_timer = None
+
     def _on_connect(self, client: paho.Client, reason: ReasonCode) -> None:
         if client is not self._client:
             return
-        if reason.value == _UNSUPPORTED_VERSION and self.protocol == paho.MQTTv5:
+        self._stop_timer()
+        if reason.value == _UNSUPPORTED_VERSION and self.protocol == MQTT_5:
             _log.info("the broker at %s does not speak MQTT 5; going on with 3.1.1", self._address)
-            self.protocol = paho.MQTTv311
-            self._switching = asyncio.create_task(self._switch(client), name="switch to MQTT 3.1.1")
+            self._switch(client)
         elif reason.is_failure:
             self._on_problem(client, f"the broker at {self._address} refuses the connection: {reason}")
         else:
-            version = "5" if self.protocol == paho.MQTTv5 else "3.1.1"
+            version = "5" if self.protocol == MQTT_5 else "3.1.1"
             _log.info("connected to the broker at %s with MQTT %s", self._address, version)
             self._last_problem = None
+            self._unanswered = 0
             self._connected = True
             self._on_connection(True)
 
-    async def _switch(self, old: paho.Client) -> None:
+    def _switch(self, old: paho.Client) -> None:
+        """Go on with the other version of MQTT: a client keeps its version for life."""
+        self._unanswered = 0
+        self.protocol = MQTT_3_1_1 if self.protocol == MQTT_5 else MQTT_5
         self._client = self._new_client()
-        await _disconnected(old)
-        self._connect()
+
+        async def change_over() -> None:
+            await _disconnected(old)
+            self._connect()
+
+        self._switching = asyncio.create_task(change_over(), name="switch the version of MQTT")
 
     def _on_disconnect(self, client: paho.Client, reason: str) -> None:
         if client is not self._client:
             return
-        if self._connected:
+        if self._answer_timer is not None:
+            self._no_answer(client, hung_up=True)
+        elif self._connected:
             _log.warning("the connection to the broker at %s broke: %s; trying again", self._address, reason)
             self._connected = False
             self._on_connection(False)
