@@ -19,6 +19,10 @@ BUNDLED = {"mei": "mei_normal.htsvoice"}
 
 _CODE_REVISION = "1"
 
+_SPEED_EXPONENT = 0.65
+"""HTS spreads a change of speed over phonemes by their variance, and the silence at both ends takes most of it: measured
+on sentences of 0.3 to 4 s, speech becomes ``speed ** 0.65`` times as fast. The inverse makes 1.2 mean 1.2."""
+
 
 class OpenJTalkVoice:
     """A voice of HTS (hidden Markov models): 48 kHz, one style, speed and pitch."""
@@ -48,7 +52,7 @@ class OpenJTalkVoice:
             message = f"nothing in {sentence.text!r} can be read aloud"
             raise NothingToSayError(message)
         with self._lock:  # setting and synthesizing belong together, synthesize() resets the settings
-            self._engine.set_speed(options.number("speed"))
+            self._engine.set_speed(options.number("speed") ** (1 / _SPEED_EXPONENT))
             self._engine.add_half_tone(options.number("pitch"))
             wave = self._engine.synthesize(labels)
         samples = (np.asarray(wave) / 32768.0).astype(np.float32)  # HTS works in the range of 16 bits
