@@ -271,18 +271,22 @@ class Announcer:
         playback = self._player.play(announcement.id, self._gain(announcement))
         current.playback = playback
         feeding = asyncio.create_task(self._feed(playback, opening, pieces), name=f"feed {announcement.id}")
+        feeding.add_done_callback(lambda task: _end_with(playback, task))
         beginning = asyncio.create_task(self._announce_start(current, job), name=f"start {announcement.id}")
         try:
             outcome = await playback.outcome
             if outcome.finished:
                 await feeding
                 await self._clock.sleep(max(0.0, outcome.ended - self._clock.monotonic()))
+        except PlaybackError:
+            if feeding.done() and not feeding.cancelled():
+                feeding.result()  # what ended it, where that was a sentence and not the device
+            raise
         finally:
             playback.stop()
-            for task in (feeding, beginning):
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, EngineError, DaemonError):
-                    await task
+            feeding.cancel()
+            beginning.cancel()
+            await asyncio.gather(feeding, beginning, return_exceptions=True)
         self._conclude(current, job, outcome)
 
     def _conclude(self, current: _Current, job: Job, outcome: Outcome) -> None:
@@ -328,17 +332,13 @@ class Announcer:
             yield Piece(_chime(announcement.end_chime, rate, before=CHIME_GAP), total)
 
     async def _feed(self, playback: Playback, opening: list[Piece], rest: AsyncIterator[Piece]) -> None:
-        """Hand pieces to the player, one sentence ahead; a sentence that fails ends the playback."""
-        try:
-            for piece in opening:
-                await playback.feed(piece)
-            async for piece in rest:
-                if playback.stopped:
-                    return
-                await playback.feed(piece)
-        except (EngineError, DaemonError, OSError, ValueError) as error:
-            playback.fail(PlaybackError(str(error)))
-            raise
+        """Hand pieces to the player, one sentence ahead."""
+        for piece in opening:
+            await playback.feed(piece)
+        async for piece in rest:
+            if playback.stopped:
+                return
+            await playback.feed(piece)
         playback.complete()
         self._look_ahead()
 
@@ -440,6 +440,13 @@ class Announcer:
                 | details
             },
         )
+
+
+def _end_with(playback: Playback, feeding: asyncio.Task[None]) -> None:
+    """A sentence that fails, for whatever reason, ends the playback: no more pieces will come."""
+    error = None if feeding.cancelled() else feeding.exception()
+    if error is not None:
+        playback.fail(PlaybackError(str(error)))
 
 
 async def _until_speech(pieces: AsyncIterator[Piece]) -> AsyncIterator[Piece]:

@@ -70,7 +70,8 @@ class PhraseCache:
             temporary.write_bytes(data)
             temporary.replace(path)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
             if not self._complained:
                 self._complained = True
                 _log.warning(

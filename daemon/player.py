@@ -362,12 +362,15 @@ class Player:
 
     def _robust_write(self, playback: Playback, block: Block) -> None:
         """Write a block; when the sink fails, find another way to write this very block."""
+        rate = self.sample_rate
         for _ in range(2 * len(self._sinks) + 1):
             sink = self._sink
             try:
                 if sink is None:
                     self._open_or_retry(playback)
                     continue
+                if sink.sample_rate != rate:
+                    block, rate = Audio(block, rate).resampled(sink.sample_rate).samples, sink.sample_rate
                 sink.write(block)
             except SinkError as error:
                 _log.warning("%s", error)

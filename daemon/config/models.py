@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from daemon.config.values import Duration, Identifier, Percent, Secret, TimeOfDay, Zone
 from daemon.schedule.days import DAYS_HELP, parse_days
@@ -184,18 +193,22 @@ class CacheConfig(Model):
     max_mb: int = Field(default=200, ge=0, le=100_000, description="bound on disk; 0 turns the cache off")
 
 
-def _as_list(value: Any) -> Any:
-    return value if value is None or isinstance(value, list) else [value]
+_T = TypeVar("_T")
+_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+_OneOrMore = Annotated[
+    list[_T],
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    Field(min_length=1),
+    WithJsonSchema(_TEXTS),
+]
 
 
 class ScheduleEntryConfig(Model):
     """Something that is said at set times."""
 
     id: Identifier | None = Field(default=None, description="name of the entry; default: schedule-N")
-    at: Annotated[list[TimeOfDay], BeforeValidator(_as_list)] | None = Field(
-        default=None, min_length=1, description="time of day, or several"
-    )
-    days: list[str] | None = Field(default=None, min_length=1, description=DAYS_HELP)
+    at: _OneOrMore[TimeOfDay] | None = Field(default=None, description="time of day, or several")
+    days: _OneOrMore[str] | None = Field(default=None, description=DAYS_HELP)
     cron: str | None = Field(default=None, description="five fields as in crontab(5); 1 and mon are Monday")
     say: str = Field(min_length=1, description="the text")
     speaker: str | None = None
@@ -211,11 +224,10 @@ class ScheduleEntryConfig(Model):
 
     @field_validator("days", mode="before")
     @classmethod
-    def _days_list(cls, value: Any) -> Any:
-        listed = _as_list(value)
-        if listed is not None:
-            parse_days(listed)
-        return listed
+    def _days_form(cls, value: Any) -> Any:
+        if value is not None:
+            parse_days(value if isinstance(value, list) else [value])
+        return value
 
     @field_validator("cron")
     @classmethod

@@ -103,9 +103,10 @@ class _Builder:
         if isinstance(node, yaml.SequenceNode):
             return self._sequence(node, path, (*above, node))
         assert isinstance(node, yaml.ScalarNode)  # noqa: S101 - the third and last kind
-        if node.tag.startswith("!") or node.tag in _FOREIGN_TAGS:
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if kind not in _PLAIN_TAGS:
             return self._fault(node, path, f"the tag {node.tag} is not understood")
-        return str(node.value) if node.style is not None else _plain(str(node.value))
+        return str(node.value) if node.style is not None or kind == "str" else _plain(str(node.value))
 
     def _mapping(self, node: yaml.MappingNode, path: Path, above: tuple[yaml.Node, ...]) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -134,7 +135,8 @@ class _Builder:
         self._document.faults.append(Fault(_mark(node), path, message))
 
 
-_FOREIGN_TAGS = ("tag:yaml.org,2002:binary", "tag:yaml.org,2002:set", "tag:yaml.org,2002:omap")
+_PLAIN_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "merge", "value"})
+"""What PyYAML finds in a scalar without a tag; the value is ours to judge."""
 
 
 def _mark(node: yaml.Node) -> Mark:

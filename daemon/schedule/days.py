@@ -13,7 +13,7 @@ _NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _LONG = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _KANJI = "月火水木金土日"
 _GROUPS = {"weekdays": range(5), "weekends": range(5, 7), "daily": range(7), "everyday": range(7)}
-_RANGE = re.compile(r"(\w+?)\s*[-~〜～–]\s*(\w+)")
+_RANGE = re.compile(r"(\w+)-(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ def parse_days(words: Sequence[object]) -> Days:
         if not isinstance(word, str):
             message = f"{DAYS_HELP} are expected, got {word!r} (a number could mean two different weekdays)"
             raise ValueError(message)  # noqa: TRY004 - pydantic turns ValueError into an error of the field
-        for part in filter(None, (p.strip() for p in re.split(r"[,、\s]\s*(?![-~〜])", word.strip()))):
+        closed = re.sub(r"\s*[-~〜～–]\s*", "-", word.strip())
+        for part in re.split(r"[,、\s]+", closed):
             _add(part, weekdays, dates)
     return Days(frozenset(weekdays), frozenset(dates))
 

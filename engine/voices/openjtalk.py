@@ -20,8 +20,8 @@ BUNDLED = {"mei": "mei_normal.htsvoice"}
 _CODE_REVISION = "1"
 
 _SPEED_EXPONENT = 0.65
-"""HTS spreads a change of speed over phonemes by their variance, and the silence at both ends takes most of it: measured
-on sentences of 0.3 to 4 s, speech becomes ``speed ** 0.65`` times as fast. The inverse makes 1.2 mean 1.2."""
+"""HTS spreads a change of speed by variance, and the silence at both ends takes most of it: measured on sentences of
+0.3 to 4 s, speech becomes ``speed ** 0.65`` times as fast. The inverse makes 1.2 mean 1.2."""
 
 
 class OpenJTalkVoice:

@@ -40,7 +40,12 @@ def test_save_writes_a_wav_that_others_read_and_load_reads_it_back(tmp_path):
     audio = tone(0.1)
     path = audio.save(tmp_path / "tone.wav")
     with wave.open(str(path)) as file:
-        assert (file.getframerate(), file.getnchannels(), file.getsampwidth(), file.getnframes()) == (48_000, 1, 2, 4800)
+        assert (file.getframerate(), file.getnchannels(), file.getsampwidth(), file.getnframes()) == (
+            48_000,
+            1,
+            2,
+            4800,
+        )
     assert np.abs(Audio.load(path).samples - audio.samples).max() < 1e-4
     assert [p.name for p in tmp_path.iterdir()] == ["tone.wav"]
 

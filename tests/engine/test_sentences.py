@@ -35,7 +35,14 @@ def test_a_line_end_is_a_longer_pause_than_a_full_stop():
 
 @pytest.mark.parametrize(
     "text",
-    ["とても" * 500, "漢字" * 500, "あ" * 5000, "、".join(["今日は雨です"] * 300), "「" + "あ" * 1000 + "。" * 3, "a" * 2000],
+    [
+        "とても" * 500,
+        "漢字" * 500,
+        "あ" * 5000,
+        "、".join(["今日は雨です"] * 300),
+        "「" + "あ" * 1000 + "。" * 3,
+        "a" * 2000,
+    ],
 )
 def test_no_piece_is_longer_than_the_cap_and_none_is_lost(text):
     pieces = texts(text)

@@ -108,7 +108,13 @@ def test_keys_are_equal_for_equal_sound_and_differ_otherwise(voice, speaker):
         return speaker.plan(text, **options).segments[0].key
 
     assert key("はい。") == key("はい。") == Speaker("other name", voice, TEXT).plan("はい。").segments[0].key
-    different = [key("はい。"), key("はい！"), key("はい。", speed=1.5), key("はい。", volume=0.5), key("はい。", style="Happy")]
+    different = [
+        key("はい。"),
+        key("はい！"),
+        key("はい。", speed=1.5),
+        key("はい。", volume=0.5),
+        key("はい。", style="Happy"),
+    ]
     assert len(set(different)) == 5
 
 

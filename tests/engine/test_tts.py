@@ -86,7 +86,8 @@ def test_prepare_keeps_what_is_loaded_and_reloads_what_was_declared_anew():
 
 
 @pytest.mark.parametrize(
-    "source", ["", "mei", "openjtalk", "openjtalk:", "OPENJTALK:mei", "user/repo", "~/voices", "openjtalk:relative.htsvoice"]
+    "source",
+    ["", "mei", "openjtalk", "openjtalk:", "OPENJTALK:mei", "user/repo", "~/voices", "openjtalk:relative.htsvoice"],
 )
 def test_sources_are_read_strictly(source):
     with pytest.raises(VoiceNotAvailableError):
