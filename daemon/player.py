@@ -424,8 +424,9 @@ class Player:
                 self._report(sink.name, sink.audible, "; ".join(problems) or None)
                 return sink
             problems.append(problem)
-        spare = next((sink for sink in self._sinks if continuous_only and not sink.continuous), None)
-        self._report(spare.name if spare else "none", False, "; ".join(problems))
+        if problems:
+            spare = next((sink for sink in self._sinks if continuous_only and not sink.continuous), None)
+            self._report(spare.name if spare else "none", False, "; ".join(problems))
         return None
 
     def _try(self, sink: Sink, title: str) -> str | None:

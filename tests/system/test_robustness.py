@@ -1,0 +1,314 @@
+"""What goes wrong in a house: the broker dies, messages are broken, the sound server goes away, the process is told to stop."""
+
+import json
+import signal
+import socket
+import threading
+import time
+
+import numpy as np
+import paho.mqtt.client as paho
+import pytest
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from tests.system.house import House, Service, free_port, sounds, wait_for
+
+NULL = {"audio": {"device": "null", "volume": 100}}
+
+
+def test_a_killed_broker_comes_back_and_so_does_the_service(house):
+    first = house.announce("最初の文です。")
+    house.ended(first)
+    house.mosquitto.kill()
+    wait_for(lambda: "broke: " in house.service.log, 10, "the loss to be noticed")
+    time.sleep(1)
+    house.mosquitto.start()
+    before = len(house.listener.of("availability"))
+    wait_for(lambda: "online" in house.listener.of("availability")[before:], 30, "the service to be back")
+    start = house.pulse.position
+    second = house.announce("戻りました。")
+    (event,) = house.ended(second)
+    assert event["event_type"] == "finished"
+    time.sleep(0.4)
+    assert sounds(house.pulse.recording(start))
+    assert house.listener.state()["node"] == "kitchen"
+
+
+def test_while_the_broker_is_away_the_service_speaks_by_schedule(make_house):
+    house = make_house({"schedule": [{"id": "tick", "cron": "* * * * *", "say": "定時です。"}]})
+    house.mosquitto.kill()
+    start = house.pulse.position
+    wait_for(lambda: "outcome=finished" in house.service.log, 75, "the minute")
+    time.sleep(0.4)
+    assert sounds(house.pulse.recording(start))
+
+
+def test_the_will_says_offline_when_the_process_is_killed_and_stopped_when_it_stops(make_house):
+    house = make_house(NULL, sound=False)
+    house.service.kill()
+    wait_for(lambda: house.listener.of("availability")[-1] == "offline", 15, "the will")
+    house.service.start()
+    wait_for(lambda: house.listener.of("availability")[-1] == "online", 15, "online")
+    assert house.service.stop() == 0
+    wait_for(lambda: house.listener.of("availability")[-1] == "stopped", 5, "stopped")
+
+
+def test_a_message_that_was_sent_while_the_service_was_away_is_said_and_an_expired_one_is_not(make_house):
+    house = make_house(NULL, sound=False)
+    house.service.kill()
+    sender = paho.Client(CallbackAPIVersion.VERSION2, client_id="sender", protocol=paho.MQTTv5)
+    sender.connect("127.0.0.1", house.mosquitto.port)
+    sender.loop_start()
+    for name, expiry in (("short", 1), ("long", 60)):
+        properties = Properties(PacketTypes.PUBLISH)
+        properties.MessageExpiryInterval = expiry
+        body = json.dumps({"id": name, "text": "留守中の文です。"})
+        sender.publish(f"{house.base}/announce", body, 1, properties=properties).wait_for_publish(5)
+    sender.disconnect()
+    sender.loop_stop()
+    time.sleep(2)
+    house.service.start()
+    assert house.ended("long")[0]["event_type"] == "finished"
+    assert house.story("short") == []
+
+
+def test_retained_announcements_are_not_said_at_every_reconnect(make_house):
+    house = make_house(NULL, sound=False)
+    house.publish("announce", {"id": "kept", "text": "残ります。"}, retain=True)
+    house.ended("kept")  # it was sent just now: the broker delivers it as a live message
+    house.service.stop()
+    house.service.start()
+    time.sleep(1.5)
+    assert house.story("kept") == ["accepted", "queued", "started", "finished"]
+    assert "ignored a retained message" in house.service.log
+    house.publish("announce", b"", retain=True)
+
+
+def test_an_id_that_is_delivered_twice_is_said_once(make_house):
+    house = make_house(NULL, sound=False)
+    for _ in range(3):
+        house.publish("announce", {"id": "same", "text": "一回だけ。"})
+    house.ended("same")
+    time.sleep(0.5)
+    assert house.story("same") == ["accepted", "queued", "started", "finished"]
+
+
+@pytest.mark.parametrize("moment", ["starting", "idle", "speaking", "synthesizing", "broker away"])
+def test_sigterm_ends_it_within_five_seconds_at_any_moment(make_house, moment):
+    house = make_house(sound=moment == "speaking", config=None if moment == "speaking" else NULL)
+    if moment == "starting":
+        house.service.stop()
+        house.service.start(ready=False)
+        time.sleep(0.6)
+    elif moment == "speaking":
+        name = house.announce("とても長い文なので、途中で止めることができます。" * 5)
+        house.event("started", name)
+    elif moment == "synthesizing":
+        for _ in range(20):
+            house.announce("とても長い文を作り続けます。" * 50)
+    elif moment == "broker away":
+        house.mosquitto.kill()
+        time.sleep(0.5)
+    asked = time.monotonic()
+    house.service.signal(signal.SIGTERM)
+    code = house.service.process.wait(10)
+    assert time.monotonic() - asked < 5
+    assert code == 0 if moment != "starting" else code in (0, -signal.SIGTERM)
+
+
+def test_a_bad_configuration_is_exit_code_78_with_one_line_an_error(tmp_path):
+    service = Service(tmp_path, {"nodes": "x", "audio": {"volume": 300}})
+    service.start(ready=False)
+    assert service.process.wait(20) == 78
+    assert "asagoe.yaml:" in service.log
+    assert "unknown key; did you mean node?" in service.log
+    assert "Traceback" not in service.log
+
+
+def test_a_reload_takes_over_a_good_file_and_keeps_the_old_one_for_a_bad_file(make_house):
+    house = make_house(NULL, sound=False)
+    assert house.listener.state()["next"] is None
+    house.service.config["schedule"] = [{"id": "bath", "at": "20:00", "say": "お風呂です。"}]
+    house.service.config["speakers"] = {"mei": {"source": "openjtalk:mei"}, "slow": {"source": "openjtalk:mei", "speed": 0.8}}
+    house.service.write_config()
+    house.service.signal(signal.SIGHUP)
+    wait_for(lambda: (house.listener.state()["next"] or {}).get("id") == "bath", 10, "the new schedule")
+    assert house.ended(house.announce("新しい声です。", speaker="slow"))[0]["speaker"] == "slow"
+    house.service.path.write_text("schedule: [{at: 25:00, say: x}]")
+    house.service.signal(signal.SIGHUP)
+    wait_for(lambda: "is not reloaded" in house.service.log, 10, "the refusal")
+    assert "asagoe.yaml:1: schedule[0].at: a time of day" in house.service.log
+    assert house.ended(house.announce("まだ動いています。", speaker="slow"))[0]["event_type"] == "finished"
+    assert house.listener.state()["next"]["id"] == "bath"
+
+
+def test_the_sound_server_dies_and_comes_back_without_a_restart(house):
+    house.ended(house.announce("最初の文です。"))
+    house.pulse.stop()
+    without = house.announce("音の装置がありません。")
+    (event,) = house.ended(without, timeout=40)
+    assert event["event_type"] in ("finished", "failed")
+    assert event.get("audible") is not True
+    wait_for(lambda: not house.listener.state()["audio"]["audible"], 10, "the problem to be published")
+    house.pulse.start()
+    start = house.pulse.position
+    (event,) = house.ended(house.announce("音が戻りました。"), timeout=40)
+    assert (event["event_type"], event["audible"]) == ("finished", True)
+    time.sleep(0.4)
+    assert sounds(house.pulse.recording(start))
+
+
+def test_the_sound_server_dies_in_the_middle_of_a_sentence_and_the_next_one_is_heard(house):
+    name = house.announce("とても長い文を話している間に、音の装置が止まります。" * 3)
+    house.event("started", name)
+    time.sleep(0.5)
+    house.pulse.stop()
+    house.ended(name, timeout=60)
+    house.pulse.start()
+    start = house.pulse.position
+    assert house.ended(house.announce("音が戻りました。"), timeout=40)[0]["audible"] is True
+    time.sleep(0.4)
+    assert sounds(house.pulse.recording(start))
+
+
+def test_without_a_sound_device_announcements_become_files(make_house):
+    house = make_house(sound=False, config={"audio": {"device": "default", "volume": 100}})
+    (event,) = house.ended(house.announce("洗濯が終わりました。"))
+    assert (event["event_type"], event["audible"]) == ("finished", False)
+    (path,) = (house.folder / "state" / "announcements").glob("*.wav")
+    from engine import Audio
+
+    audio = Audio.load(path)
+    assert audio.duration == pytest.approx(1.42, abs=0.1)
+    assert np.abs(audio.samples).max() > 0.2
+    lines = [line for line in house.service.log.splitlines() if "there is no sound device" in line]
+    assert len(lines) == 1
+
+
+def test_a_thousand_announcements_with_a_hundred_broken_ones_between(make_house):
+    broken = [
+        b"\xff\xfe",
+        b'{"text":',
+        b"{}",
+        b'{"text":5}',
+        b'{"text":"x","volume":1000}',
+        b'{"text":"x","colour":1}',
+        b'{"text":{"a":1}}',
+        b"x" * 20_000,
+        b'{"text":"\\ud800"}',
+        b'{"text":"' + b"[" * 9000 + b'"',
+    ]
+    house = make_house(
+        {"audio": {"device": f"file:{free_port()}", "recordings": 5}, "announcements": {"max_queue": 2000}}, sound=False
+    )
+    house.ended(house.announce("準備。"))
+    time.sleep(1)
+    threads, descriptors = house.service.threads(), house.service.descriptors()
+    names = []
+    client = house.listener.client
+    for number in range(1000):
+        if number % 10 == 5:
+            client.publish(f"{house.base}/announce", broken[number // 10 % len(broken)], 1)
+        names.append(f"n{number}")
+        client.publish(f"{house.base}/announce", json.dumps({"id": names[-1], "text": f"{number % 7}番。"}), 1)
+    events = house.ended(*names, timeout=110)
+    assert {e["event_type"] for e in events} == {"finished"}
+    finished = [e["id"] for e in house.listener.events if e["event_type"] == "finished" and e["id"] in set(names)]
+    assert finished == names  # every one, once, in order
+    assert sum(e["event_type"] == "failed" for e in house.listener.events) == 100
+    assert house.ended(house.announce("最後。"))[0]["event_type"] == "finished"
+    assert house.service.threads() <= threads
+    assert house.service.descriptors() <= descriptors + 1
+
+
+def test_two_services_of_one_node_are_told_apart(make_house):
+    house = make_house(NULL, sound=False)
+    second = Service(house.folder, house.service.config, house.service.environment)
+    second.start(ready=False)
+    assert second.process.wait(20) == 1
+    assert "already runs as node 'kitchen'" in second.log
+    assert house.ended(house.announce("まだ動いています。"))[0]["event_type"] == "finished"
+
+
+def test_the_embedded_broker_serves_a_house_that_has_none(tmp_path):
+    from tests.system.house import Listener
+
+    port = free_port()
+    service = Service(tmp_path, {"node": "solo", "mqtt": {"port": port}, **NULL})
+    service.start()
+    listener = Listener(port, "asagoe/solo")
+    try:
+        wait_for(lambda: listener.of("availability"), 10, "the broker")
+        listener.client.publish("asagoe/solo/announce", "こんにちは。", 1).wait_for_publish(5)
+        wait_for(lambda: any(e["event_type"] == "finished" for e in listener.events), 15, "the end")
+    finally:
+        listener.stop()
+        assert service.stop() == 0
+
+
+def test_a_taken_port_of_the_embedded_broker_is_one_sentence_and_the_schedule_goes_on(make_house, tmp_path):
+    house = make_house(NULL, sound=False)
+    folder = tmp_path / "second"
+    folder.mkdir()
+    service = Service(folder, {"node": "second", "mqtt": {"port": house.mosquitto.port}, **NULL})
+    service.start()
+    assert f"set mqtt.url: mqtt://127.0.0.1:{house.mosquitto.port}" in service.log
+    assert service.stop() == 0
+
+
+class Proxy:
+    """Sits between the service and the broker and can go deaf without closing (a half-open connection)."""
+
+    def __init__(self, target: int):
+        self.port = free_port()
+        self.deaf = False
+        self._target = target
+        self._server = socket.create_server(("127.0.0.1", self.port))
+        self._pairs = []
+        threading.Thread(target=self._accept, daemon=True, name="ThreadPoolExecutor-proxy").start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self._target))
+            self._pairs += [client, server]
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=self._pump, args=(source, target), daemon=True, name="ThreadPoolExecutor-proxy").start()
+
+    def _pump(self, source, target):
+        while True:
+            try:
+                data = source.recv(65536)
+                if not data:
+                    target.close()
+                    return
+                if not self.deaf:
+                    target.sendall(data)
+            except OSError:
+                return
+
+    def close(self):
+        self._server.close()
+        for sock in self._pairs:
+            sock.close()
+
+
+def test_a_half_open_connection_is_noticed_and_replaced(tmp_path):
+    house = House(tmp_path, NULL, sound=False)
+    proxy = Proxy(house.mosquitto.port)
+    house.service.config["mqtt"]["url"] = f"mqtt://127.0.0.1:{proxy.port}"
+    try:
+        with house:
+            proxy.deaf = True
+            wait_for(lambda: "broke: " in house.service.log, 25, "the silence to be noticed")
+            proxy.deaf = False
+            count = len(house.listener.of("availability"))
+            wait_for(lambda: "online" in house.listener.of("availability")[count:], 30, lambda: house.service.log)
+            assert house.ended(house.announce("つながりました。"))[0]["event_type"] == "finished"
+    finally:
+        proxy.close()
