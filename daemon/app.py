@@ -122,8 +122,9 @@ class Service:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
-        # kill -USR1 shows what every thread is doing.
-        faulthandler.register(signal.SIGUSR1, file=stderr(), all_threads=True)
+        # kill -USR1 shows what every thread and task is doing; the threads also when the loop is stuck.
+        loop.add_signal_handler(signal.SIGUSR1, _show_tasks)
+        faulthandler.register(signal.SIGUSR1, file=stderr(), all_threads=True, chain=True)
 
     async def _start_voices(self, stack: AsyncExitStack) -> TTS:
         self._notifier.status("loading voices")
@@ -397,6 +398,11 @@ def broker_address(mqtt: MqttConfig) -> Address:
 
 def _differs(old: Config, new: Config, key: str) -> bool:
     return bool(getattr(old, key) != getattr(new, key))
+
+
+def _show_tasks() -> None:
+    for task in asyncio.all_tasks():
+        task.print_stack(file=stderr())
 
 
 def _give_up() -> None:

@@ -28,7 +28,10 @@ MQTT_5 = MQTTProtocolVersion.MQTTv5
 MQTT_3_1_1 = MQTTProtocolVersion.MQTTv311
 
 _UNSUPPORTED_VERSION = 132  # reason code 0x84 of MQTT 5, section 3.2.2.2
-_MAX_QUEUED = 200
+_MAX_QUEUED = 20_000
+"""Messages that wait for the broker's acknowledgement: a burst of a thousand announcements has four events each."""
+_MAX_AWAY = 200
+"""Messages that are kept while the broker is away; what is newer than these is told by the retained state."""
 _RECONNECT = (1, 60)
 _STOP_TIMEOUT = 2.0
 _ANSWER_TIMEOUT = 5.0
@@ -144,6 +147,7 @@ class PahoBroker:
         self._last_problem: str | None = None
         self._switching: asyncio.Task[None] | None = None
         self._unanswered = 0
+        self._kept = 0
         self._answer_timer: asyncio.TimerHandle | None = None
         self.protocol = protocol
 
@@ -170,12 +174,16 @@ class PahoBroker:
         self._connected = False
 
     def publish(self, topic: str, payload: str, *, retain: bool = False, qos: int = 1) -> None:
-        """Publish, or queue while the connection is down (QoS 1, at most 200)."""
+        """Publish, or keep while the connection is down (QoS 1, at most 200)."""
         if self._client is None:
             return
+        if not self._connected:
+            self._kept += 1
+            if self._kept > _MAX_AWAY:
+                return
         info = self._client.publish(topic, payload.encode("utf-8"), qos=qos, retain=retain)
         if info.rc == MQTTErrorCode.MQTT_ERR_QUEUE_SIZE:
-            _log.debug("the broker is away and %d messages wait; %s is not queued", _MAX_QUEUED, topic)
+            _log.warning("%d messages wait for the broker; one on %s is lost", _MAX_QUEUED, topic)
 
     def _new_client(self) -> paho.Client:
         v5 = self.protocol == MQTT_5
@@ -289,6 +297,7 @@ class PahoBroker:
             self._last_problem = None
             self._unanswered = 0
             self._connected = True
+            self._kept = 0
             self._on_connection(True)
 
     def _switch(self, old: paho.Client) -> None:

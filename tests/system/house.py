@@ -306,13 +306,13 @@ class House:
             ends = {e["id"]: e for e in self.listener.events if e["event_type"] in TERMINAL}
             return [ends[name] for name in names] if all(name in ends for name in names) else None
 
-        return wait_for(last, timeout, f"the end of {names}; log:\n{self.service.log[-3000:]}")
+        return wait_for(last, timeout, lambda: f"the end of {names[-3:]}; log:\n{self.service.log[-3000:]}")
 
     def event(self, kind: str, name: str, timeout: float = 15.0) -> dict:
         return wait_for(
             lambda: next((e for e in self.listener.events if e["event_type"] == kind and e["id"] == name), None),
             timeout,
-            f"{kind} of {name}; log:\n{self.service.log[-3000:]}",
+            lambda: f"{kind} of {name}; log:\n{self.service.log[-3000:]}",
         )
 
     def story(self, name: str) -> list[str]:

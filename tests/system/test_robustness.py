@@ -203,7 +203,7 @@ def test_a_thousand_announcements_with_a_hundred_broken_ones_between(make_house)
     house = make_house(
         {"audio": {"device": f"file:{free_port()}", "recordings": 5}, "announcements": {"max_queue": 2000}}, sound=False
     )
-    house.ended(house.announce("準備。"))
+    house.ended(*[house.announce(f"準備の{n}。") for n in range(5)])  # every thread has had work once
     time.sleep(1)
     threads, descriptors = house.service.threads(), house.service.descriptors()
     names = []
