@@ -28,6 +28,9 @@ _journal = logging.getLogger("asagoe.announcement")
 REMEMBERED = 2000
 """So many ids are remembered, so that a message that is delivered twice is handled once."""
 
+WAKE = 2.0
+"""Seconds for which the device is held open for an announcement that is being rendered."""
+
 CHIME_GAP = 0.15
 """Seconds between a chime and the speech."""
 
@@ -175,9 +178,11 @@ class Announcer:
             if evicted.announcement is announcement:
                 return False
         self._emit(events.QUEUED, announcement, position=self._queue.position(announcement))
-        if self._cuts_in(announcement):
+        if self._current is None:
+            self._player.wake(WAKE)  # the device opens and leads in while the first sentence is rendered
+        elif self._cuts_in(announcement):
             self._interrupt(announcement)
-        elif self._current is not None:
+        else:
             self._look_ahead()
         self.on_change()
         return True

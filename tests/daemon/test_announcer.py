@@ -372,7 +372,9 @@ def test_repeat_chime_and_end_chime_are_one_stream(tmp_path):
             await house.ended(house.say("二回。", repeat=2, chime="ding", end_chime="done"))
             assert house.voice.spoken == ["二回。"]
             # ding 0.9, gap, twice 0.21 with a pause between, gap, done 1.06
-            assert len(house.sink.sound(1e-5)) / 24_000 == pytest.approx(0.9 + 0.15 + 0.21 + 0.4 + 0.21 + 0.15 + 1.06, abs=0.3)
+            assert len(house.sink.sound(1e-5)) / 24_000 == pytest.approx(
+                0.9 + 0.15 + 0.21 + 0.4 + 0.21 + 0.15 + 1.06, abs=0.3
+            )
 
     run(scenario())
 
@@ -380,7 +382,12 @@ def test_repeat_chime_and_end_chime_are_one_stream(tmp_path):
 def test_the_same_text_is_said_twice_unless_dedupe_is_asked_for(tmp_path):
     async def scenario():
         async with House(tmp_path) as house:
-            names = [house.say("同じ。"), house.say("同じ。"), house.say("同じ。", dedupe=5.0), house.say("同じ。", dedupe=5.0)]
+            names = [
+                house.say("同じ。"),
+                house.say("同じ。"),
+                house.say("同じ。", dedupe=5.0),
+                house.say("同じ。", dedupe=5.0),
+            ]
             await house.ended(*names)
             assert [house.story(n)[-1] for n in names] == ["finished", "finished", "finished", "dropped"]
 
@@ -390,7 +397,9 @@ def test_the_same_text_is_said_twice_unless_dedupe_is_asked_for(tmp_path):
 def test_a_speaker_that_is_not_ready_is_replaced(tmp_path):
     async def scenario():
         async with House(tmp_path) as house:
-            name = house.say("代わりに言います。", speaker="broken", options={"style": "Whisper", "speed": 1.5, "noise": 0.5})
+            name = house.say(
+                "代わりに言います。", speaker="broken", options={"style": "Whisper", "speed": 1.5, "noise": 0.5}
+            )
             await house.ended(name)
             started = await house.until("started", name)
             assert (started.details["speaker"], started.details["instead_of"]) == ("tone", "broken")

@@ -69,7 +69,9 @@ def house():
             def accepted():
                 self.acknowledged += 1
 
-            self.gateway.on_message(Incoming(topic, payload if isinstance(payload, bytes) else payload.encode(), retained, accepted))
+            self.gateway.on_message(
+                Incoming(topic, payload if isinstance(payload, bytes) else payload.encode(), retained, accepted)
+            )
 
         @property
         def events(self):

@@ -24,7 +24,13 @@ def test_what_is_put_is_got(tmp_path):
 
 def test_a_damaged_entry_is_removed_and_not_played(tmp_path):
     cache = PhraseCache(tmp_path, 10**6)
-    for damage in (lambda d: d[:-1], lambda d: d[:40] + bytes([d[40] ^ 1]) + d[41:], lambda d: b"", lambda d: d[:20], lambda d: d + b"x"):
+    for damage in (
+        lambda d: d[:-1],
+        lambda d: d[:40] + bytes([d[40] ^ 1]) + d[41:],
+        lambda d: b"",
+        lambda d: d[:20],
+        lambda d: d + b"x",
+    ):
         cache.put(KEY, spoken())
         (path,) = tmp_path.glob("*/*.phrase")
         path.write_bytes(damage(path.read_bytes()))

@@ -156,9 +156,9 @@ def test_a_device_that_breaks_in_the_middle_is_opened_again_and_loses_nothing(ma
     outcome = asyncio.run(play(make_player(sink), Piece(sound, 0)))
     assert outcome.finished
     assert sink.opened == ["t", "t"]
-    assert np.array_equal(sink.sound(), sound.samples[1:] if sound.samples[0] == 0 else sound.samples) or np.array_equal(
-        sink.samples[: len(sound.samples)], sound.samples
-    )
+    assert np.array_equal(
+        sink.sound(), sound.samples[1:] if sound.samples[0] == 0 else sound.samples
+    ) or np.array_equal(sink.samples[: len(sound.samples)], sound.samples)
 
 
 def test_the_next_sink_goes_on_where_the_first_one_broke(make_player):

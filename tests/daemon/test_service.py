@@ -42,7 +42,13 @@ def test_without_systemd_nothing_happens(monkeypatch):
 
 @pytest.mark.parametrize(
     ("usec", "pid", "expected"),
-    [("30000000", None, 30.0), ("30000000", "self", 30.0), ("30000000", "1", None), ("", None, None), ("x", None, None)],
+    [
+        ("30000000", None, 30.0),
+        ("30000000", "self", 30.0),
+        ("30000000", "1", None),
+        ("", None, None),
+        ("x", None, None),
+    ],
 )
 def test_the_watchdog_is_meant_for_this_process_or_not_at_all(monkeypatch, usec, pid, expected):
     monkeypatch.setenv("WATCHDOG_USEC", usec)

@@ -70,7 +70,8 @@ def test_a_folder_that_cannot_be_written_is_a_sink_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("device", "kind"), [("null", "NullSink"), ("file:/tmp/x", "FileSink"), ("default", "DeviceSink"), ("USB", "DeviceSink")]
+    ("device", "kind"),
+    [("null", "NullSink"), ("file:/tmp/x", "FileSink"), ("default", "DeviceSink"), ("USB", "DeviceSink")],
 )
 def test_devices_by_name(device, kind):
     assert type(make_sink(device, recordings=5, preferred_rate=48_000)).__name__ == kind

@@ -60,7 +60,9 @@ class Mosquitto:
 
     def start(self):
         binary = shutil.which("mosquitto") or "/usr/sbin/mosquitto"
-        self.process = subprocess.Popen([binary, "-c", str(self.config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [binary, "-c", str(self.config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         wait_for(self._answers, 5, "mosquitto")
 
     def kill(self):
@@ -116,7 +118,16 @@ class Pulse:
         # A recorder with low latency: without one a null sink takes two seconds of sound at a time.
         with self.raw.open("ab") as out:
             self.recorder = subprocess.Popen(
-                ["parec", "-d", "speaker.monitor", "--latency-msec=20", "--format=s16le", f"--rate={RATE}", "--channels=1", "--raw"],
+                [
+                    "parec",
+                    "-d",
+                    "speaker.monitor",
+                    "--latency-msec=20",
+                    "--format=s16le",
+                    f"--rate={RATE}",
+                    "--channels=1",
+                    "--raw",
+                ],
                 env=os.environ | self.environment,
                 stdout=out,
                 stderr=subprocess.DEVNULL,
@@ -143,7 +154,11 @@ class Pulse:
     def quiet(self, seconds: float = 0.4):
         """Wait until the sink has been silent for a while."""
         time.sleep(seconds)
-        wait_for(lambda: not np.abs(self.recording(self.position - round(seconds * RATE))).max(initial=0) > 1e-3, 20, "silence")
+        wait_for(
+            lambda: not np.abs(self.recording(self.position - round(seconds * RATE))).max(initial=0) > 1e-3,
+            20,
+            "silence",
+        )
 
 
 def sounds(samples: np.ndarray, *, gap: float = 0.25, threshold: float = 2e-3) -> list[tuple[float, float]]:
@@ -164,7 +179,9 @@ class Listener:
         self.base = base
         self.messages: list[tuple[float, str, str, bool]] = []
         self.client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"test-{os.getpid()}-{port}")
-        self.client.on_message = lambda _c, _u, m: self.messages.append((time.time(), m.topic, m.payload.decode(errors="replace"), m.retain))
+        self.client.on_message = lambda _c, _u, m: self.messages.append(
+            (time.time(), m.topic, m.payload.decode(errors="replace"), m.retain)
+        )
         self.client.on_connect = lambda c, *_: c.subscribe(f"{base}/#", 1)
         self.client.reconnect_delay_set(1, 1)
         self.client.connect_async("127.0.0.1", port)
@@ -292,7 +309,9 @@ class House:
     def publish(self, name: str, payload: str | bytes | dict, **options):
         if isinstance(payload, dict):
             payload = json.dumps(payload, ensure_ascii=False)
-        self.listener.client.publish(f"{self.base}/{name}", payload, qos=options.pop("qos", 1), **options).wait_for_publish(5)
+        self.listener.client.publish(
+            f"{self.base}/{name}", payload, qos=options.pop("qos", 1), **options
+        ).wait_for_publish(5)
 
     def announce(self, text: str, **fields) -> str:
         name = fields.pop("id", None) or f"t{len(self.listener.messages)}-{time.monotonic_ns()}"
@@ -317,5 +336,3 @@ class House:
 
     def story(self, name: str) -> list[str]:
         return [e["event_type"] for e in self.listener.events if e["id"] == name]
-
-

@@ -131,7 +131,10 @@ def test_a_reload_takes_over_a_good_file_and_keeps_the_old_one_for_a_bad_file(ma
     house = make_house(NULL, sound=False)
     assert house.listener.state()["next"] is None
     house.service.config["schedule"] = [{"id": "bath", "at": "20:00", "say": "お風呂です。"}]
-    house.service.config["speakers"] = {"mei": {"source": "openjtalk:mei"}, "slow": {"source": "openjtalk:mei", "speed": 0.8}}
+    house.service.config["speakers"] = {
+        "mei": {"source": "openjtalk:mei"},
+        "slow": {"source": "openjtalk:mei", "speed": 0.8},
+    }
     house.service.write_config()
     house.service.signal(signal.SIGHUP)
     wait_for(lambda: (house.listener.state()["next"] or {}).get("id") == "bath", 10, "the new schedule")
@@ -278,7 +281,9 @@ class Proxy:
             server = socket.create_connection(("127.0.0.1", self._target))
             self._pairs += [client, server]
             for source, target in ((client, server), (server, client)):
-                threading.Thread(target=self._pump, args=(source, target), daemon=True, name="ThreadPoolExecutor-proxy").start()
+                threading.Thread(
+                    target=self._pump, args=(source, target), daemon=True, name="ThreadPoolExecutor-proxy"
+                ).start()
 
     def _pump(self, source, target):
         while True:
