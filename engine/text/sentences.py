@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engine.text.normalize import is_readable
+from engine.text.characters import is_readable
 from engine.text.types import Sentence
 
 MAX_CHARACTERS = 90
