@@ -77,7 +77,11 @@ def fold(text: str) -> str:
     if folded.isascii():
         return folded
     plain = "".join(map(_without_accent, folded))
-    return re.sub(r"(?<=\d)[ー](?=\d)", "-", plain)  # ０９０ー１２３４: the key that Japanese keyboards offer
+    return _LONG_VOWEL_AS_HYPHEN.sub("-", plain)
+
+
+# ０９０ー１２３４: the key that Japanese keyboards offer for a hyphen.
+_LONG_VOWEL_AS_HYPHEN = re.compile("(?<=[0-9¹²³⁰⁴-⁹Ⅰ-ⅻ①-➓½-⅞¼¾⅐-⅒])ー(?![ぁ-ゖァ-ヺ一-龠ー])")
 
 
 @dataclass(frozen=True, slots=True)

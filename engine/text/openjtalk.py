@@ -138,11 +138,20 @@ def _shortened_digits(features: Features) -> Features:
     for index, feature in enumerate(features):
         if feature["chain_flag"] != 1:
             head, before = index, 0
+        following = features[index + 1]["string"] if index + 1 < len(features) else ""
         long, short = _LONG_DIGITS.get(feature["string"], ("", ""))
         if long and feature["pron"] == long:
             feature["pron"] = short
             feature["mora_size"] = 1
             if features[head]["acc"] > before + 1:
                 features[head]["acc"] -= 1
+        elif following.startswith(_FULL_BEFORE.get(feature["pron"], "-")):
+            feature["pron"] = _FULL[feature["pron"]]  # as many moras as before
         before += feature["mora_size"]
     return features
+
+
+_FULL = {"ジュッ": "ジュー", "ヒャッ": "ヒャク", "ピャッ": "ピャク", "ビャッ": "ビャク", "ロッ": "ロク"}
+_KILO = ("キロ", "カロリー")
+_FULL_BEFORE = {"ジュッ": ("ピーピー", "ヘルツ"), "ヒャッ": _KILO, "ピャッ": _KILO, "ビャッ": _KILO, "ロッ": _KILO}
+"""Numerals that the front end clips before a unit where careful speech does not: 420ppm, 100km."""

@@ -20,6 +20,7 @@ RULES_REVISION = "2"
 """Raised whenever a rule changes what is read, so that no cached phrase outlives its rule."""
 
 _NO_WORDS = Lexicon()
+_MAX_PASSES = 4
 
 
 def normalize(text: str, lexicon: Lexicon = _NO_WORDS) -> tuple[str, tuple[Token, ...]]:
@@ -36,7 +37,15 @@ def normalize(text: str, lexicon: Lexicon = _NO_WORDS) -> tuple[str, tuple[Token
     """
     cleaned = clean(fold(text))
     tokens = restore(cleaned, scan(cleaned.text, lexicon))
-    return _tidy("".join(token.spoken for token in tokens)), tokens
+    normalized = _tidy("".join(token.spoken for token in tokens))
+    # What one rule writes may stand beside what another one wrote as if it were a notation (Ⅱ before 時): settle it here,
+    # so that nobody who normalises again hears another reading.
+    for _ in range(_MAX_PASSES):
+        again = _tidy("".join(token.spoken for _, token in scan(normalized, lexicon)))
+        if again == normalized:
+            break
+        normalized = again
+    return normalized, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +115,13 @@ _PAUSES = re.compile(r"[ ]*、[ 、]*")
 _LINES = re.compile(r"[ 、]*\n[ 、\n]*")
 _NEEDLESS = re.compile(r"(?<=[。!?…「『])、|、(?=[。!?…」』])|^、|、$")
 _STOPS = re.compile(r"(?<=[。!?])[ ]*。+")
+_CALLS = re.compile(r"[!?](?:[ ]*[!?])+")
 
 
 def _tidy(text: str) -> str:
     """One pause where several rules each put one."""
-    text = re.sub(r"[ ]+", " ", text)
+    text = re.sub(r"[ ]*…[ …]*", "…", re.sub(r"[ ]+", " ", text))
+    text = _CALLS.sub(lambda run: "?" if "?" in run.group() else "!", text)
     while True:
         tidied = _LINES.sub("\n", _STOPS.sub("", _NEEDLESS.sub("", _PAUSES.sub("、", text)))).strip()
         if tidied == text:

@@ -118,7 +118,7 @@ def fraction_in_context(match: re.Match[str]) -> str | None:
     return f"{int(match[2])}分の{int(match[1])}"
 
 
-@rule("date", Kind.DATE, "0", rf"(?<![\d/.])(\d{{1,2}})/(\d{{1,2}}){END}(?P<week>{WEEKDAY})?")
+@rule("date", Kind.DATE, "0", rf"(?<![\d/.])(\d{{1,2}})/(\d{{1,2}})(?![\d/]|\.\d)(?P<week>{WEEKDAY})?")
 def month_day(match: re.Match[str]) -> str | None:
     """12/1, 12/1(火)."""
     return _date(match[1], match[2], match["week"])

@@ -141,7 +141,7 @@ def version(match: re.Match[str]) -> str | None:
     numbers = re.match(r"[\d.]+\d", match.group())
     assert numbers is not None
     stage = stages[match["stage"]] + (match["n"] or "") if match["stage"] else ""
-    return sounded("点", "テン", 0).join(str(int(part)) for part in numbers.group().split(".")) + stage
+    return sounded(".", "テン", 0).join(str(int(part)) for part in numbers.group().split(".")) + stage
 
 
 @rule("version", Kind.DIGITS, "A", r"(?<![A-Za-z\d])(?:[vV]|[Vv]er\.?[ ]?|[Vv]ersion[ ])(?=\d)")

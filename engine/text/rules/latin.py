@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import resources
 
 from engine.text.kana import default_accent, is_reading, moras
-from engine.text.rules.base import Rule, after, before, rule, sounded
+from engine.text.rules.base import JAPANESE, Rule, after, before, rule, sounded
 from engine.text.types import Kind
 
 LETTERS = dict(
@@ -58,7 +58,7 @@ def known(surface: str) -> str | None:
     """The reading of a name of the curated list."""
     words = curated()
     squashed = _squash(surface)
-    if surface.isupper() and len(squashed) <= 3:
+    if surface.isupper() and len(squashed) <= 3 and squashed.isalpha():
         found = words.get(squashed.upper())
     else:
         found = words.get(squashed) or words.get(squashed.upper())
@@ -108,7 +108,7 @@ _SPELLED_BY_FRONT_END = frozenset(
 @lru_cache(maxsize=4096)
 def _library(lower: str) -> str | None:
     """The reading that kanalizer's model gives to an English word; None for what no one can say as a word."""
-    if len(lower) < 3 or not re.search("[aeiouy]", lower) or re.search(r"[^aeiouy]{5}|(.)\1\1", lower) or len(lower) > 24:
+    if len(lower) < 3 or not re.search("[aeiou]|.y$", lower) or re.search(r"[^aeiouy]{5}|(.)\1\1", lower) or len(lower) > 24:
         return None
     import kanalizer  # noqa: PLC0415 - 20 MB that only English words need
 
@@ -202,8 +202,9 @@ def telephone_word(match: re.Match[str]) -> str | None:
 @rule("single letter", Kind.WORD, "A", r"(?<![A-Za-z])[A-Za-z](?![A-Za-z'’])")
 def letter(match: re.Match[str]) -> str | None:
     """A letter by itself is read by the front end: A棟, Tシャツ."""
-    beside = re.search(r"[0-9}][ ]?$", before(match, 2)) or re.match(r"[ ]?[{0-9]", after(match, 2))
-    return sounded(match.group(), LETTERS[match.group().upper()], 1) if beside or match.group().islower() else match.group()
+    name = sounded(match.group(), LETTERS[match.group().upper()], 1)
+    leads = re.match(f"[{JAPANESE}]", after(match, 1)) and not re.search(r"[0-9①-➓½-⅞Ⅰ-ⅻ²³¹⁰⁴-⁹][ ]?$", before(match, 2))
+    return match.group() if leads and match.group().isupper() else name
 
 
 @rule("word", Kind.WORD, "A", _WORD.pattern)

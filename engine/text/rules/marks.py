@@ -39,7 +39,7 @@ def opening(match: re.Match[str]) -> str | None:
     return "、" if before(match, 1).strip() else ""
 
 
-@rule("bracket", Kind.MARK, _CLOSING, rf"[ ]?[{re.escape(_CLOSING)}]+")
+@rule("bracket", Kind.MARK, _CLOSING + " ", rf"[ ]?[{re.escape(_CLOSING)}]+")
 def closing(match: re.Match[str]) -> str | None:
     """A bracket closes with a pause, unless the sentence goes on with a particle."""
     return "" if _GOES_ON.match(after(match, 4)) else "、"
@@ -52,13 +52,13 @@ def quotation(match: re.Match[str]) -> str | None:
     return " " if glued else ""
 
 
-@rule("list item", Kind.MARK, "・-*+●○■□◆◇→※〇—", r"(?:(?<=\n)|(?<![\s\S]))[ ]{0,4}(?:[-*+](?=[ ])|[・●○→※—]|〇(?=[ ]))[ ]?")
+@rule("list item", Kind.MARK, "・-*+●○■□◆◇→※〇—", r"(?:(?<=\n)|(?<![\s\S]))[ ]{0,4}(?:[-*+](?=[ ])|[・●→※—]|[〇○](?=[ ]))[ ]?")
 def bullet(match: re.Match[str]) -> str | None:
     """The mark of a list item."""
     return ""
 
 
-@rule("arrow", Kind.SIGN, "→⇒↔⇔", rf"[ ]?[→⇒][ ]?")
+@rule("arrow", Kind.SIGN, "→⇒ ", r"[ ]?[→⇒][ ]?")
 def arrow(match: re.Match[str]) -> str | None:
     """A→B is from A to B."""
     if not before(match, 1).strip() or before(match, 1) in "。、!?" or not after(match, 1).strip():
@@ -66,7 +66,7 @@ def arrow(match: re.Match[str]) -> str | None:
     return "から"
 
 
-@rule("arrow", Kind.SIGN, "←⇐↔⇔↑↓", r"[ ]?[←⇐↔⇔↑↓][ ]?")
+@rule("arrow", Kind.SIGN, "←⇐↔⇔↑↓ ", r"[ ]?[←⇐↔⇔↑↓][ ]?")
 def other_arrow(match: re.Match[str]) -> str | None:
     """The other arrows are pauses; up and down after a value say where it goes."""
     mark = match.group().strip()
@@ -75,25 +75,25 @@ def other_arrow(match: re.Match[str]) -> str | None:
     return "、"
 
 
-@rule("comma", Kind.MARK, ",、", r"[ ]?[,、][ ]?")
+@rule("comma", Kind.MARK, ",、 ", r"[ ]?[,、][ ]?")
 def comma(match: re.Match[str]) -> str | None:
     """A comma is a pause."""
     return "、"
 
 
-@rule("colon", Kind.MARK, ":;|", r"[ ]?[:;|]+[ ]?")
+@rule("colon", Kind.MARK, ":;| ", r"[ ]?[:;|]+[ ]?")
 def colon(match: re.Match[str]) -> str | None:
     """室温:25度, with a pause between."""
     return "、"
 
 
-@rule("dash", Kind.MARK, "—", r"[ ]?—+[ ]?")
+@rule("dash", Kind.MARK, "— ", r"[ ]?—+[ ]?")
 def dash(match: re.Match[str]) -> str | None:
     """A dash is a pause."""
     return "、"
 
 
-@rule("hyphen", Kind.MARK, "-", r"[ ]?-+[ ]?")
+@rule("hyphen", Kind.MARK, "- ", r"[ ]?-+[ ]?")
 def hyphen(match: re.Match[str]) -> str | None:
     """A hyphen inside a name is silent; between Japanese words it is a pause."""
     inside = re.search(r"[A-Za-z0-9}]$", before(match, 1)) and re.match(r"[A-Za-z0-9{]", after(match, 1))
@@ -110,7 +110,7 @@ def wave(match: re.Match[str]) -> str | None:
     return "、" if before(match, 1).strip() and after(match, 1).strip() else ""
 
 
-@rule("slash", Kind.MARK, "/⁄\\", r"[ ]?[/⁄\\]+[ ]?")
+@rule("slash", Kind.MARK, "/⁄\\ ", r"[ ]?[/⁄\\]+[ ]?")
 def slash(match: re.Match[str]) -> str | None:
     """Between words a short pause; between numbers by name."""
     if re.search(r"\d$", before(match, 1)) and re.match(r"\d", after(match, 1)):
@@ -145,7 +145,7 @@ def number_sign(match: re.Match[str]) -> str | None:
     return "ナンバー"
 
 
-@rule("comparison", Kind.SIGN, "≦≤≧≥<>", r"[ ]?(<=|>=|[≦≤≧≥<>])[ ]?(?=-?\d)")
+@rule("comparison", Kind.SIGN, "≦≤≧≥<> ", r"[ ]?(<=|>=|[≦≤≧≥<>])[ ]?(?=-?\d)")
 def comparison(match: re.Match[str]) -> str | None:
     """室温>28: between values by name."""
     if not re.search(rf"[\d{JAPANESE}A-Za-z%C]$", before(match, 1)):
@@ -154,7 +154,7 @@ def comparison(match: re.Match[str]) -> str | None:
     return names[match[1]]
 
 
-@rule("sign", Kind.SIGN, "".join(_NAMED), rf"[ ]?([{re.escape(''.join(_NAMED))}])[ ]?")
+@rule("sign", Kind.SIGN, "".join(_NAMED) + " ", rf"[ ]?([{re.escape(''.join(_NAMED))}])[ ]?")
 def named(match: re.Match[str]) -> str | None:
     """A sign by its name."""
     return _NAMED[match[1]]
@@ -173,7 +173,7 @@ def circle(match: re.Match[str]) -> str | None:
     return "まる"
 
 
-@rule("ornament", Kind.SILENT, "●△▲▽▼※*_^#$~¿¡", r"[ ]?[●△▲▽▼※*_^#~¿¡]+[ ]?")
+@rule("ornament", Kind.SILENT, "●△▲▽▼※*_^#~¿¡ ", r"[ ]?[●△▲▽▼※*_^#~¿¡]+[ ]?")
 def ornament(match: re.Match[str]) -> str | None:
     """Marks that only catch the eye."""
     return " " if "_" in match.group() or "#" in match.group() else "、" if "※" in match.group() and before(match, 1).strip() else " "
@@ -191,7 +191,7 @@ def brace(match: re.Match[str]) -> str | None:
     return "、"
 
 
-@rule("ellipsis", Kind.MARK, "…", r"[ ]?…+[ ]?")
+@rule("ellipsis", Kind.MARK, "… ", r"[ ]?…+[ ]?")
 def ellipsis(match: re.Match[str]) -> str | None:
     """Any number of dots is one hesitation."""
     return "…"

@@ -33,11 +33,20 @@ def bare_fraction(match: re.Match[str]) -> str | None:
     return f"0.{match[1]}" if not re.search(r"[\dA-Za-z.]$", before(match, 1)) else None
 
 
-@rule("fraction", Kind.NUMBER, "0½", rf"(?<![\d.])(\d{{1,3}})?([{_FRACTIONS}])")
+@rule("fraction", Kind.NUMBER, "0½", rf"((?<![\d.])\d{{1,3}})?([{_FRACTIONS}])")
 def glyph(match: re.Match[str]) -> str | None:
     """½, 1½."""
     numerator, denominator = unicodedata.normalize("NFKC", match[2]).split("⁄")
-    return (f"{match[1]}と" if match[1] else "") + f"{denominator}分の{numerator}"
+    return _apart(match, (f"{match[1]}と" if match[1] else "") + f"{denominator}分の{numerator}")
+
+
+def _apart(match: re.Match[str], number: str) -> str:
+    """A number that stood in a shape of its own stays apart from digits beside it."""
+    lead = " " if re.search(f"[{_DIGIT_SHAPES}]$", before(match, 1)) else ""
+    return lead + number + (" " if re.match(f"[{_DIGIT_SHAPES}]", after(match, 1)) else "")
+
+
+_DIGIT_SHAPES = r"0-9①-➓½-⅞⅐-⅒¼¾Ⅰ-ⅻ²³¹⁰⁴-⁹"
 
 
 @rule("list number", Kind.NUMBER, "0", r"(?:(?<=\n)|(?<![\s\S]))(\d{1,2})[.)][ ]?(?=[^\d\s])")
@@ -63,13 +72,13 @@ def _circled_value(character: str) -> int:
 def circled(match: re.Match[str]) -> str | None:
     """① is its number, with a pause where a list goes on."""
     goes_on = re.match(r"[のはがをにとへもで、。,.)!?…〜~+=・/-]|$|\n", after(match, 1)) or not after(match, 1)
-    return f"{_circled_value(match[1])}" + ("" if goes_on else "、")
+    return _apart(match, f"{_circled_value(match[1])}" + ("" if goes_on else "、"))
 
 
 @rule("roman numeral", Kind.NUMBER, "Ⅰ", r"[Ⅰ-Ⅻⅰ-ⅻ]")
 def roman(match: re.Match[str]) -> str | None:
     """Ⅱ."""
-    return str(int(unicodedata.numeric(match.group())))
+    return _apart(match, str(int(unicodedata.numeric(match.group()))))
 
 
 @rule("roman numeral", Kind.NUMBER, "A", r"(?<=第)(?:I{1,3}|IV|VI{0,3}|IX|X)(?![A-Za-z])")
@@ -84,7 +93,7 @@ def power(match: re.Match[str]) -> str | None:
     digits = unicodedata.normalize("NFKC", match[2])
     sign = {"⁻": "マイナス", "⁺": "プラス", "": ""}[match[1]]
     lead = "の" if re.search(r"\d$", before(match, 1)) else ""
-    return f"{lead}{sign}{digits}乗"
+    return f"{lead}{sign}{digits}乗" if lead or sign else _apart(match, f"{digits}乗")
 
 
 @rule("power", Kind.NUMBER, "²", r"[⁺⁻]")
@@ -130,7 +139,7 @@ def plus(match: re.Match[str]) -> str | None:
     return "プラス"
 
 
-_OPERATORS = {"+": "足す", "-": "引く", "×": "かける", "x": "かける", "*": "かける", "÷": "割る", "/": "割る", "^": "の"}
+_OPERATORS = {"+": "足す", "-": "引く", "×": "かける", "x": "かける", "*": "かける", "÷": "わる", "/": "わる", "^": "の"}
 _TERM = rf"(?:{NUMBER})"
 
 
@@ -166,7 +175,7 @@ def _signed(text: str) -> str:
     return f"マイナス{plain_number(text[1:])}" if text[:1] == "-" else plain_number(text)
 
 
-@rule("multiplication", Kind.SIGN, "×xX*", r"(?<=[\dmg%])[ ]?[×xX*][ ]?(?=\d)|(?<=\d)[xX](?=\d)")
+@rule("multiplication", Kind.SIGN, "× *A", r"(?<=[\dmg%])[ ]?[×xX*][ ]?(?=\d)|(?<=\d)[xX](?=\d)")
 def times(match: re.Match[str]) -> str | None:
     """The × of 3×4cm."""
     return "かける"
@@ -191,7 +200,7 @@ def fold_count(match: re.Match[str]) -> str | None:
 _BEFORE_RANGE = re.compile(rf"[\d%℃°)}}a-zA-Z²³{JAPANESE}][ ]?$")
 
 
-@rule("range", Kind.SIGN, "〜", r"[ ]?〜[ ]?(?=[-+±¥$€£]?\.?\d|(?:[AaPp]\.?[Mm])\.?[ ]?\d|午[前後]|翌|同|(?:令和|平成|昭和)\d)")
+@rule("range", Kind.SIGN, "〜 ", r"[ ]?〜[ ]?(?=[-+±¥$€£]?\.?\d|(?:[AaPp]\.?[Mm])\.?[ ]?\d|午[前後]|翌|同|(?:令和|平成|昭和)\d)")
 def tilde_to_number(match: re.Match[str]) -> str | None:
     """10〜15分, 9:00〜17:45, 12/29〜1/3; nothing before it means until."""
     lead = before(match, 2)
@@ -200,31 +209,27 @@ def tilde_to_number(match: re.Match[str]) -> str | None:
     return "から" if _BEFORE_RANGE.search(lead) else None
 
 
-@rule("range", Kind.SIGN, "〜", r"〜[ ]?(?=[-+]?\d)")
-def until(match: re.Match[str]) -> str | None:
-    """〜17:00: the sign is silent here; まで follows the number, by the next rule."""
-    return None
-
-
-@rule("range", Kind.SIGN, "〜", r"[ ]?〜(?=[ ]?(?:$|\n|[、。,.!?)」』]|に(?:開催|開始|実施)|の(?:予定|間)))")
+@rule("range", Kind.SIGN, "〜 ", r"[ ]?〜(?=[ ]?(?:$|\n|[、。,.!?)」』にのではがも]))")
 def open_range(match: re.Match[str]) -> str | None:
     """9:00〜: from."""
     return "から" if re.search(r"\d[ ]?$|\d[時分日月年度%円]$|\d°C$|曜日?\)?$|\([月火水木金土日祝]\)$|\d[a-z]{1,3}$", before(match, 4)) else None
 
 
-@rule("range", Kind.SIGN, "〜", rf"[ ]?〜[ ]?(?=[一-龠ァ-ヶA-Z「])")
+@rule("range", Kind.SIGN, "〜 ", rf"[ ]?〜[ ]?(?=[一-龠ァ-ヶA-Z「])")
 def tilde_between_words(match: re.Match[str]) -> str | None:
     """東京〜大阪."""
     return "から" if re.search(r"[一-龠ァ-ヶA-Z」)\d][ ]?$", before(match, 2)) and not re.search(r"ー$", before(match, 1)) else None
 
 
-@rule("range", Kind.SIGN, "-", rf"[ ]?-[ ]?(?=\d{{1,2}}:[0-5]\d|\d{{1,2}}/\d{{1,2}}(?!\d))")
+@rule("range", Kind.SIGN, "- ", r"[ ]?-[ ]?(?=\d{1,2}:[0-5]\d|\d{1,2}/\d{1,2}(?!\d)|\d{1,2}(?![\d/.:-]))")
 def hyphen_between_times(match: re.Match[str]) -> str | None:
-    """9:00-17:00, 12/1-12/3."""
-    return "から" if re.search(r"(?::[0-5]\d|/\d{1,2}|/\d{1,2}[ ]?\([月火水木金土日祝]\)|[AaPp][Mm])$", before(match, 9)) else None
+    """9:00-17:00, 12/1-12/3, 12/1-3."""
+    day = re.search(r"\d/\d{1,2}(?:[ ]?\([月火水木金土日祝]\))?$", before(match, 9))
+    bare = not re.match(r"\d{1,2}[:/]", after(match, 3))
+    return "から" if day or (not bare and re.search(r":[0-5]\d$|[AaPp][Mm]$", before(match, 3))) else None
 
 
-@rule("range", Kind.SIGN, "-", rf"(?<=[\d%時日月年分秒度円CmgWV])[ ]?-[ ]?(?=\d+(?:\.\d+)?[ ]?(?:{_COUNTER}|[a-zA-Z]))")
+@rule("range", Kind.SIGN, "- ", rf"(?<=[\d%時日月年分秒度円CmgWV])[ ]?-[ ]?(?=\d+(?:\.\d+)?[ ]?(?:{_COUNTER}|[a-zA-Z]))")
 def hyphen_before_unit(match: re.Match[str]) -> str | None:
     """10-15分, 9時-17時."""
     if re.search(r"[A-Za-z]\d*$", before(match, 6)) and not re.search(rf"\d[ ]?{SYMBOL}$|\d°C$", before(match, 8)):
@@ -235,6 +240,6 @@ def hyphen_before_unit(match: re.Match[str]) -> str | None:
 EARLY: tuple[Rule, ...] = (list_number, bracketed_number, equation)
 RULES: tuple[Rule, ...] = (
     glyph, versus, expression, by, fold_count, circled, roman, latin_roman, power, lone_power_sign, plus_minus, minus, plus, times,
-    bare_fraction, tilde_to_number, until, open_range, tilde_between_words, hyphen_between_times, hyphen_before_unit,
+    bare_fraction, tilde_to_number, open_range, tilde_between_words, hyphen_between_times, hyphen_before_unit,
 )
 LAST: tuple[Rule, ...] = (number,)

@@ -131,7 +131,7 @@ def relative_humidity(match: re.Match[str]) -> str | None:
     return plain_number(match[1]) + "パーセント"
 
 
-@rule("unit", Kind.QUANTITY, "°", r"°(?![CF])")
+@rule("unit", Kind.QUANTITY, "°", r"°")
 def degree(match: re.Match[str]) -> str | None:
     """A degree sign after something else than a number."""
     return "度"
@@ -159,5 +159,5 @@ def arc(match: re.Match[str]) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    arc, quotient, product, fahrenheit, floor, basement, relative_humidity, quantity, scale, degree, degree_scale, unit_alone,
+    arc, quotient, product, fahrenheit, floor, basement, relative_humidity, quantity, scale, degree_scale, degree, unit_alone,
 )
