@@ -81,7 +81,7 @@ def fold(text: str) -> str:
 
 
 # ０９０ー１２３４: the key that Japanese keyboards offer for a hyphen.
-_LONG_VOWEL_AS_HYPHEN = re.compile("(?<=[0-9¹²³⁰⁴-⁹Ⅰ-ⅻ①-➓½-⅞¼¾⅐-⅒])ー(?![ぁ-ゖァ-ヺ一-龠ー])")
+_LONG_VOWEL_AS_HYPHEN = re.compile("(?<=[0-9¹²³⁰⁴-⁹Ⅰ-ⅻ①-➓½¼¾⅐-⅞])ー(?![ぁ-ゖァ-ヺ一-龠ー])")
 
 
 @dataclass(frozen=True, slots=True)

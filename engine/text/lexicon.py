@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from engine.text.characters import fold
+from engine.text.data import pairs
+from engine.text.dictionary import Dictionary
 from engine.text.readings import Reading
 
 
@@ -51,3 +54,20 @@ def _cuts_a_word(text: str, start: int, end: int) -> bool:
 def _joined(left: str, right: str) -> bool:
     both = left + right
     return len(both) == 2 and both.isascii() and (both.isalpha() or both.isdigit())
+
+
+@lru_cache(maxsize=1)
+def _house_words() -> tuple[Reading, ...]:
+    words = []
+    for surface, reading in pairs("japanese.txt"):
+        kana, _, accent = reading.partition(":")
+        words.append(Reading(surface, kana, int(accent)))
+    return tuple(words)
+
+
+@lru_cache(maxsize=4)
+def lexicon_of(dictionary: Dictionary | None) -> Lexicon:
+    """The words of the house (``data/japanese.txt``) and, before them, those of the user's that the front end cannot hold."""
+    own = dictionary.outside_the_front_end if dictionary else ()
+    house = (word for word in _house_words() if dictionary is None or dictionary.find(word.surface) is None)
+    return Lexicon([*house, *(word.reading_of() for word in own)])

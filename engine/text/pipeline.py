@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.text.characters import clean, fold
 from engine.text.dictionary import Dictionary
-from engine.text.lexicon import Lexicon
+from engine.text.lexicon import Lexicon, lexicon_of
 from engine.text.openjtalk import FrontEnd
 from engine.text.scanner import restore, scan
 from engine.text.sentences import split_sentences
@@ -19,22 +19,22 @@ __all__ = ["Dropped", "Script", "Sentence", "TextPipeline", "normalize"]
 RULES_REVISION = "2"
 """Raised whenever a rule changes what is read, so that no cached phrase outlives its rule."""
 
-_NO_WORDS = Lexicon()
 _MAX_PASSES = 4
 
 
-def normalize(text: str, lexicon: Lexicon = _NO_WORDS) -> tuple[str, tuple[Token, ...]]:
+def normalize(text: str, lexicon: Lexicon | None = None) -> tuple[str, tuple[Token, ...]]:
     """From characters as people type them to natural Japanese that the front end reads right.
 
     Normalising the result again changes nothing. The time is linear in the length of the text.
 
     Args:
         text: anything.
-        lexicon: words that come before every rule.
+        lexicon: words that come before every rule; those of the house without it.
 
     Returns:
         The normalised text, and the tokens that led to it; every character of the folded text is in one of them.
     """
+    lexicon = lexicon_of(None) if lexicon is None else lexicon
     cleaned = clean(fold(text))
     tokens = restore(cleaned, scan(cleaned.text, lexicon))
     normalized = _tidy("".join(token.spoken for token in tokens))
@@ -52,8 +52,8 @@ def normalize(text: str, lexicon: Lexicon = _NO_WORDS) -> tuple[str, tuple[Token
 class _Words:
     """The user's words as the pipeline uses them; replaced as a whole."""
 
-    dictionary: Dictionary | None = None
-    lexicon: Lexicon = _NO_WORDS
+    dictionary: Dictionary | None
+    lexicon: Lexicon
     front_end: FrontEnd | None = None
 
 
@@ -66,7 +66,7 @@ class TextPipeline:
 
     def __init__(self, dictionary: Dictionary | None = None) -> None:
         self._lock = threading.Lock()
-        self._words = _Words(dictionary, _lexicon(dictionary))
+        self._words = _Words(dictionary, lexicon_of(dictionary))
 
     @property
     def front_end(self) -> FrontEnd:
@@ -92,7 +92,7 @@ class TextPipeline:
         Raises:
             DictionaryError: the words cannot be compiled; those in use stay.
         """
-        words = _Words(dictionary, _lexicon(dictionary), FrontEnd(dictionary))
+        words = _Words(dictionary, lexicon_of(dictionary), FrontEnd(dictionary))
         with self._lock:
             self._words = words
 
@@ -105,10 +105,6 @@ class TextPipeline:
     def kana(self, text: str) -> str:
         """The pronunciation of a text in katakana, sentence after sentence."""
         return "".join(self.front_end.kana(sentence.text) for sentence in self.script(text).sentences)
-
-
-def _lexicon(dictionary: Dictionary | None) -> Lexicon:
-    return Lexicon(word.reading_of() for word in dictionary.outside_the_front_end) if dictionary else _NO_WORDS
 
 
 _PAUSES = re.compile(r"[ ]*、[ 、]*")

@@ -14,7 +14,7 @@ from engine.text.rules.base import JAPANESE
 from engine.text.rules.latin import digit_words, longest_name
 from engine.text.types import Kind, Token
 
-_STARTS_A_RULE = "月火水木金土日"  # short weekdays; all other rules begin with a digit, a letter or a mark
+_STARTS_A_RULE = "月火水木金土日開"  # short weekdays, doors; all other rules begin with a digit, a letter or a mark
 _RUN = re.compile(f"[{JAPANESE}Α-Ωα-ωゝ-ゟヽ-ヿㇰ-ㇿ〻](?:(?![{_STARTS_A_RULE}])[{JAPANESE}Α-Ωα-ωゝ-ゟヽ-ヿㇰ-ㇿ〻])*")
 _SHAPES = (
     ("①", "①-⑳㉑-㉟㊱-㊿⓪⓵-⓾❶-❿➀-➓"),

@@ -1,6 +1,6 @@
 """The rules, in the order in which they are tried at a place of the text; the first that applies wins."""
 
-from engine.text.rules import clock, dates, digits, latin, marks, money, numbers, units, web
+from engine.text.rules import clock, dates, digits, latin, marks, money, numbers, units, web, words
 from engine.text.rules.base import Rule
 
 RULES: tuple[Rule, ...] = (
@@ -18,6 +18,7 @@ RULES: tuple[Rule, ...] = (
     *numbers.RULES,
     *latin.RULES,
     *marks.RULES,
+    *words.RULES,
     *numbers.LAST,
 )
 

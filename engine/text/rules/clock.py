@@ -109,6 +109,12 @@ def _lasting(hour: int, minute: int, second: int) -> str:
     return "".join(f"{number}{unit}" for number, unit in parts if number) or "0分"
 
 
+@rule("between", Kind.TIME, "あ", r"(?:(?<=\d)[時分日年月]|(?<=[\d時分日年月]))の間(?=[はにでもの、。]|$)")
+def between(match: re.Match[str]) -> str | None:
+    """8時の間: アイダ, where the front end sees 時の間 (トキノマ)."""
+    return match.group()[:-1] + sounded("間", "アイダ", 0)
+
+
 RULES: tuple[Rule, ...] = (
-    remaining, time_of_day, hour_then_half, half_then_hour, hour_after_half, midnight, full_hour, padded, compact,
+    between, remaining, time_of_day, hour_then_half, half_then_hour, hour_after_half, midnight, full_hour, padded, compact,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib import resources
 
+from engine.text.data import pairs
 from engine.text.kana import default_accent, is_reading, moras
 from engine.text.rules.base import JAPANESE, Rule, after, before, rule, sounded
 from engine.text.types import Kind
@@ -30,17 +30,11 @@ def _squash(surface: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "", surface).lower()
 
 
-def _load(name: str) -> dict[str, str]:
-    text = resources.files("engine.text").joinpath("data", name).read_text("utf-8")
-    pairs = (line.split(" = ") for line in text.splitlines() if " = " in line and line[0] != "#")
-    return {surface.strip(): reading.strip() for surface, reading in pairs}
-
-
 @lru_cache(maxsize=1)
 def curated() -> dict[str, tuple[str, str]]:
     """The words of ``data/words.txt``: squashed surface → surface, reading. Capitals are kept apart by an upper-case key."""
     words: dict[str, tuple[str, str]] = {}
-    for surface, reading in _load("words.txt").items():
+    for surface, reading in pairs("words.txt"):
         key = _squash(surface)
         if surface.isupper() and len(key) <= 3 and key.isalpha():
             key = key.upper()
@@ -51,7 +45,7 @@ def curated() -> dict[str, tuple[str, str]]:
 @lru_cache(maxsize=1)
 def digit_words() -> dict[str, str]:
     """The words of ``data/digit_words.txt``."""
-    return _load("digit_words.txt")
+    return dict(pairs("digit_words.txt"))
 
 
 def known(surface: str) -> str | None:
@@ -203,7 +197,7 @@ def telephone_word(match: re.Match[str]) -> str | None:
 def letter(match: re.Match[str]) -> str | None:
     """A letter by itself is read by the front end: A棟, Tシャツ."""
     name = sounded(match.group(), LETTERS[match.group().upper()], 1)
-    leads = re.match(f"[{JAPANESE}]", after(match, 1)) and not re.search(r"[0-9①-➓½-⅞Ⅰ-ⅻ²³¹⁰⁴-⁹][ ]?$", before(match, 2))
+    leads = re.match(f"[{JAPANESE}]", after(match, 1)) and not re.search(r"[0-9①-➓½¼¾⅐-⅞Ⅰ-ⅻ²³¹⁰⁴-⁹][ ]?$", before(match, 2))
     return match.group() if leads and match.group().isupper() else name
 
 

@@ -46,7 +46,7 @@ def _apart(match: re.Match[str], number: str) -> str:
     return lead + number + (" " if re.match(f"[{_DIGIT_SHAPES}]", after(match, 1)) else "")
 
 
-_DIGIT_SHAPES = r"0-9①-➓½-⅞⅐-⅒¼¾Ⅰ-ⅻ²³¹⁰⁴-⁹"
+_DIGIT_SHAPES = "0-9①-➓½¼¾⅐-⅞Ⅰ-ⅻ²³¹⁰⁴-⁹"
 
 
 @rule("list number", Kind.NUMBER, "0", r"(?:(?<=\n)|(?<![\s\S]))(\d{1,2})[.)][ ]?(?=[^\d\s])")
@@ -72,7 +72,8 @@ def _circled_value(character: str) -> int:
 def circled(match: re.Match[str]) -> str | None:
     """① is its number, with a pause where a list goes on."""
     goes_on = re.match(r"[のはがをにとへもで、。,.)!?…〜~+=・/-]|$|\n", after(match, 1)) or not after(match, 1)
-    return _apart(match, f"{_circled_value(match[1])}" + ("" if goes_on else "、"))
+    lead = "" if goes_on or not re.search(f"[{JAPANESE}]$", before(match, 1)) else "、"
+    return lead + _apart(match, f"{_circled_value(match[1])}" + ("" if goes_on else "、"))
 
 
 @rule("roman numeral", Kind.NUMBER, "Ⅰ", r"[Ⅰ-Ⅻⅰ-ⅻ]")

@@ -113,16 +113,15 @@ def scale(match: re.Match[str]) -> str | None:
     return number + {"k": "キロ", "M": "メガ", "G": "ギガ", "T": "テラ"}[match[2]]
 
 
-@rule("unit", Kind.QUANTITY, "0", rf"(?<![\d.])({NUMBER})(?P<gap>[ ]?)(?P<unit>{_SYMBOLS})(?![A-Za-z])(?P<per>/\d)?")
+@rule("unit", Kind.QUANTITY, "0", rf"(?<![\d.])({NUMBER})(?P<gap>[ ]?)(?P<unit>{_SYMBOLS})(?![A-Za-z])")
 def quantity(match: re.Match[str]) -> str | None:
     """60%, 25.5°C, 3.5km, 1013hPa."""
     symbol = match["unit"]
-    if match["per"] or (match["gap"] and symbol in {"A", "F", "K", "N", "B", "H", "h", "s", "in", "t", "J"}):
+    if match["gap"] and symbol in {"A", "F", "K", "N", "B", "H", "h", "s", "in", "t", "J"}:
         return None
-    if re.match(r"\d", after(match, 1)) and symbol.isalpha():
+    if symbol.isalpha() and re.match(r"\d", after(match, 1)) and not re.match(rf"\d+(?:{_SYMBOLS})(?![A-Za-z])", after(match)):
         return None
-    ending = "アールエイチ" if symbol == "%" and re.match(r"RH(?![A-Za-z])", after(match, 3)) else ""
-    return plain_number(match[1]) + UNITS[symbol] if not ending else None
+    return plain_number(match[1]) + UNITS[symbol]
 
 
 @rule("unit", Kind.QUANTITY, "0", rf"(?<![\d.])({NUMBER})[ ]?%[ ]?RH(?![A-Za-z])")
