@@ -63,8 +63,8 @@ _READABLE = re.compile(
 )
 # Marks for which a rule exists: named, heard as a pause, or part of a notation.
 MARKS = frozenset(
-    "\n !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}、。・「」『』【】〈〉《》〔〕〖〗〘〙«»‹›“”‘’„…〜—→←↑↓⇒⇔⇐↔°%‰〒※×÷±≒≠≦≧≤≥∞√⁄′″"
-    "¥£€¢₩〆○●△▲▽▼♯♭¿¡"
+    "\n !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}、。・「」『』【】〈〉《》〔〕〖〗〘〙«»‹›“”‘’„…〜—→←↑↓⇒⇔⇐↔°%‰〒"
+    "※×÷±≒≠≦≧≤≥∞√⁄′″¥£€¢₩〆○●△▲▽▼♯♭¿¡"
 )
 _KEPT = re.compile(f"[{KEPT_FORMS.replace('™®©´¨¯¸', '')}]")
 
@@ -131,17 +131,26 @@ def _why_silent(character: str) -> str:
     category = unicodedata.category(character)
     if _SILENT.match(character):
         return "emoji"
-    if category == "Cf" or "\ufe00" <= character <= "\ufe0f" or character in "\u034f\u115f\u1160\u3164\u180b\u180c\u180d":
+    if category == "Cf" or _INVISIBLE.match(character):
         return "invisible"
-    if category in {"Mn", "Me", "Mc"} or character in "\u309b\u309c":
+    if character in "\u309b\u309c":
         return "combining mark"
-    if category in {"Cc", "Cn", "Co", "Cs"} or character == "\ufffd":
-        return "control character" if category == "Cc" else "no character"
-    if category.startswith("Z"):
-        return "space"
-    if category.startswith("S"):
-        return "symbol"
-    return "punctuation" if category.startswith("P") else "script without a reading"
+    return _REASONS.get(category) or _REASONS[category[0]]
+
+
+_INVISIBLE = re.compile("[\ufe00-\ufe0f\u034f\u115f\u1160\u3164\u180b-\u180d]")
+_REASONS = {
+    "Mn": "combining mark",
+    "Me": "combining mark",
+    "Mc": "combining mark",
+    "Cc": "control character",
+    "C": "no character",
+    "Z": "space",
+    "S": "symbol",
+    "P": "punctuation",
+    "L": "script without a reading",
+    "N": "script without a reading",
+}
 
 
 @lru_cache(maxsize=4096)

@@ -75,7 +75,7 @@ class Word:
 
     @property
     def in_front_end(self) -> bool:
-        """Whether Open JTalk finds the word by itself: of kana and kanji only. All others are found before the rules."""
+        """Whether Open JTalk finds the word by itself: kana and kanji only. Others are found before the rules."""
         return _JAPANESE.fullmatch(fold(self.surface)) is not None
 
 
@@ -198,10 +198,12 @@ def compiled(dictionary: Dictionary | None) -> Iterator[bytes]:
         source, result = Path(folder, "words.csv"), Path(folder, "words.dic")
         source.write_text("".join(_csv(word) for word in words), "utf-8")
         command = [sys.executable, "-I", "-c", _COMPILE, str(source), str(result)]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=120)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=120)
         if done.returncode or not result.is_file():
             name = dictionary.source if dictionary else ""
-            message = f"{name}: Open JTalk cannot compile the dictionary: {done.stderr.strip()[-300:] or 'no reason given'}"
+            message = (
+                f"{name}: Open JTalk cannot compile the dictionary: {done.stderr.strip()[-300:] or 'no reason given'}"
+            )
             raise DictionaryError(message)
         yield str(result).encode()
 
@@ -283,7 +285,9 @@ def checked_word(surface: str, facts: dict[str, str]) -> Word:
         ValueError: says what is wrong with which value.
     """
     if not surface.strip() or len(fold(surface)) > MAX_LENGTH or re.search(r"[{}|\n]", fold(surface)):
-        message = f"surface {surface!r} must have 1 to {MAX_LENGTH} characters, none of them a brace, a bar or a line end"
+        message = (
+            f"surface {surface!r} must have 1 to {MAX_LENGTH} characters, none of them a brace, a bar or a line end"
+        )
         raise ValueError(message)
     reading = facts.get("reading", "")
     kana = pronunciation(reading)

@@ -42,13 +42,15 @@ def pronunciation(reading: str) -> str:
     """The pronunciation of a reading, in katakana.
 
     Katakana is taken as it is written. Hiragana is spelling, so おう and えい become long vowels
-    (とうきゅう is トーキュー); whoever does not want that writes katakana.
+    (とうきゅう is トーキュー, おおさか is オーサカ); whoever does not want that writes katakana.
     """
     katakana = to_katakana(reading)
     if not any("ぁ" <= character <= "ゔ" for character in reading):
         return katakana
     long = [
-        "ー" if (_VOWEL_OF.get(before), after) in {("オ", "ウ"), ("エ", "イ")} else after
+        "ー"
+        if (_VOWEL_OF.get(before), after) in {("オ", "ウ"), ("エ", "イ"), ("ウ", "ウ"), ("オ", "オ"), ("エ", "エ")}
+        else after
         for before, after in pairwise(katakana)
     ]
     return katakana[:1] + "".join(long)

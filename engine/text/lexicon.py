@@ -67,7 +67,7 @@ def _house_words() -> tuple[Reading, ...]:
 
 @lru_cache(maxsize=4)
 def lexicon_of(dictionary: Dictionary | None) -> Lexicon:
-    """The words of the house (``data/japanese.txt``) and, before them, those of the user's that the front end cannot hold."""
+    """The words of the house (``data/japanese.txt``) and, before them, the user's that the front end cannot hold."""
     own = dictionary.outside_the_front_end if dictionary else ()
     house = (word for word in _house_words() if dictionary is None or dictionary.find(word.surface) is None)
     return Lexicon([*house, *(word.reading_of() for word in own)])

@@ -21,8 +21,6 @@ _import_lock = threading.Lock()
 _PLACEHOLDERS = "鵺鼯"
 """Nouns of one character that hardly any text holds and that join no compound: a given reading takes their place."""
 
-_COMMON_NOUN = 2000  # the part of speech of a reading when the surface says nothing
-
 
 def library() -> ModuleType:
     """Import pyopenjtalk, silently: it prints a notice when it finds no ONNX Runtime."""
@@ -75,7 +73,8 @@ class FrontEnd:
 
     def labels(self, features: Features) -> list[str]:
         """HTS full-context labels, one a phoneme; empty when nothing is spoken."""
-        return self._jtalk.make_label(features) if has_mora(features) else []  # type: ignore[no-any-return]
+        labels: list[str] = self._jtalk.make_label(features) if has_mora(features) else []
+        return labels
 
     def kana(self, text: str) -> str:
         """The pronunciation in katakana; punctuation is kept."""
@@ -87,7 +86,7 @@ class FrontEnd:
 
     def _given(self, held: str, placeholder: str, readings: list[Reading]) -> Features | None:
         """The words of a text in which placeholders stand for readings; None when one was not seen as a word."""
-        words, morphs = self._jtalk.run_mecab_detailed(held)
+        words, _ = self._jtalk.run_mecab_detailed(held)
         waiting = iter(readings)
         replaced = 0
         for index, word in enumerate(words):
@@ -96,7 +95,7 @@ class FrontEnd:
                 replaced += 1
         if replaced != len(readings):
             return None
-        features = self._jtalk.run_njd_from_mecab(words, True, True)
+        features: Features = self._jtalk.run_njd_from_mecab(words, True, True)
         protection = {_string(reading): reading for reading in readings}
         for feature in features:
             reading = protection.get(feature["string"])
@@ -132,7 +131,7 @@ _LONG_DIGITS = {"二": ("ニー", "ニ"), "五": ("ゴー", "ゴ")}
 
 
 def _shortened_digits(features: Features) -> Features:
-    """2.5 is ニテンゴ: the front end makes ニー and ゴー of single digits, which is one way to say them among friends."""
+    """2.5 is ニテンゴ: the front end makes ニー and ゴー of single digits, which suits a chat, not an announcement."""
     head = 0
     before = 0  # moras of the accent phrase before the word
     for index, feature in enumerate(features):

@@ -38,10 +38,10 @@ def normalize(text: str, lexicon: Lexicon | None = None) -> tuple[str, tuple[Tok
     cleaned = clean(fold(text))
     tokens = restore(cleaned, scan(cleaned.text, lexicon))
     normalized = _tidy("".join(token.spoken for token in tokens))
-    # What one rule writes may stand beside what another one wrote as if it were a notation (Ⅱ before 時): settle it here,
-    # so that nobody who normalises again hears another reading.
+    # What one rule writes may stand beside what another one wrote as if it were a notation (Ⅱ before 時): settle it
+    # here, so that nobody who normalises again hears another reading.
     for _ in range(_MAX_PASSES):
-        again = _tidy("".join(token.spoken for _, token in scan(normalized, lexicon)))
+        again = _tidy("".join(token.spoken for _, token in scan(fold(normalized), lexicon)))
         if again == normalized:
             break
         normalized = again
@@ -71,15 +71,13 @@ class TextPipeline:
     @property
     def front_end(self) -> FrontEnd:
         """Open JTalk, loaded when first asked for."""
-        words = self._words
-        if words.front_end is None:
+        front_end = self._words.front_end
+        if front_end is None:
             with self._lock:
                 words = self._words
-                if words.front_end is None:
-                    words = _Words(words.dictionary, words.lexicon, FrontEnd(words.dictionary))
-                    self._words = words
-        assert words.front_end is not None
-        return words.front_end
+                front_end = words.front_end or FrontEnd(words.dictionary)
+                self._words = _Words(words.dictionary, words.lexicon, front_end)
+        return front_end
 
     @property
     def revision(self) -> str:

@@ -17,7 +17,7 @@ MAX_LENGTH = 40
 """Characters of a surface, and of a reading, at most."""
 
 NOTATION = re.compile(
-    r"\{(?P<surface>[^{}|\n]{1,%d})\|(?P<reading>[ぁ-ゔァ-ヴー]{1,%d})(?::(?P<accent>\d{1,2}))?\}" % (MAX_LENGTH, MAX_LENGTH)
+    rf"\{{(?P<surface>[^{{}}|\n]{{1,{MAX_LENGTH}}})\|(?P<reading>[ぁ-ゔァ-ヴー]{{1,{MAX_LENGTH}}})(?::(?P<accent>[0-9]{{1,2}}))?\}}"
 )
 
 

@@ -66,14 +66,20 @@ def restore(cleaned: Cleaned, scanned: list[tuple[int, Token]]) -> tuple[Token, 
     removed = list(reversed(cleaned.removed))
     start = 0
     for end, token in scanned:
-        inside = "".join(cleaned.text[i] for i in range(start, end) if i not in cleaned.inserted) if cleaned.inserted else token.text
+        inside = (
+            "".join(cleaned.text[i] for i in range(start, end) if i not in cleaned.inserted)
+            if cleaned.inserted
+            else token.text
+        )
         own = Token(token.kind, inside, token.spoken, token.rule)
         gone: list[Token] = []
         while removed and removed[-1][0] < end:
             gone.append(removed.pop()[1])
         if not inside and gone:  # the token is nothing but the space that stands for what was taken out
             gone[0] = Token(gone[0].kind, gone[0].text, token.spoken, gone[0].rule)
-        elif tokens and own.kind is Kind.TEXT and tokens[-1].kind is Kind.TEXT and own.rule == tokens[-1].rule == "plain":
+        elif (
+            tokens and own.kind is Kind.TEXT and tokens[-1].kind is Kind.TEXT and own.rule == tokens[-1].rule == "plain"
+        ):
             tokens[-1] = Token(Kind.TEXT, tokens[-1].text + own.text, tokens[-1].spoken + own.spoken, own.rule)
         else:
             tokens.append(own)
@@ -89,8 +95,8 @@ def _at(text: str, at: int, lexicon: Lexicon) -> tuple[int, Token]:
         end, word = found
         return end, Token(Kind.READING, text[at:end], str(word), "dictionary")
     start = _start(character)
-    if start == "0" and (end := _digit_word(text, at)):
-        surface = text[at:end]
+    if start == "0" and (surface := _digit_word(text, at)):
+        end = at + len(surface)
         reading = digit_words()[surface]
         return end, Token(Kind.WORD, surface, str(Reading(surface, reading, default_accent(reading))), "known name")
     for rule in _RULES_AT.get(start, ()):
@@ -120,11 +126,11 @@ def _start(character: str) -> str:
     return _SHAPE_OF.get(character) or (character if character in _RULES_AT else "あ")
 
 
-def _digit_word(text: str, at: int) -> int | None:
+def _digit_word(text: str, at: int) -> str:
     if at and (text[at - 1].isdigit() or text[at - 1] in ".,:/"):
-        return None
+        return ""
     match = _DIGIT_WORD.match(text, at)
-    return match.end() if match and match.group() in digit_words() else None
+    return match.group() if match and match.group() in digit_words() else ""
 
 
 _DIGIT_WORD = re.compile(r"\d{1,3}[A-Z]?[A-Za-z-]{1,10}(?![A-Za-z0-9])", re.ASCII)

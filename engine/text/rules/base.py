@@ -56,6 +56,12 @@ def sounded(surface: str, kana: str, accent: int | None = None) -> str:
 
 
 JAPANESE = "ぁ-ゖァ-ヺー々〆〇㐀-䶿一-鿿豈-﫿"
+COUNTER = (
+    r"(?:[円分秒時日月年個本枚人回階台件杯度歳才週点話番号名泊匹頭冊着足箱袋皿倍割位級畳坪歩通食便ヶカか万億兆千百]|"
+    r"パーセント|センチ|メートル|キロ|ミリ|ワット|リットル|グラム|ページ|ポイント|ドル|ユーロ)"
+)
+"""What follows a number that is counted or measured, in Japanese writing."""
+
 NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,6}(?!\d)|\d+)(?:\.\d+)?"
 """A number as people write it, with or without thousands separators."""
 

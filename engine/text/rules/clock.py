@@ -26,8 +26,12 @@ def _meridiem(text: str) -> str:
     return "午前" if text[0] in "aA" else "午後"
 
 
-@rule("time", Kind.TIME, "0",
-      rf"(?<![\d.:/])(\d{{1,2}}):([0-5]\d)(?::([0-5]\d)(?:\.\d{{1,6}})?)?(?![\d.]*\d|:\d)(?:[ ]?(?P<half>{MERIDIEM}))?")
+@rule(
+    "time",
+    Kind.TIME,
+    "0",
+    rf"(?<![\d.:/])(\d{{1,2}}):([0-5]\d)(?::([0-5]\d)(?:\.\d{{1,6}})?)?(?![\d.]*\d|:\d)(?:[ ]?(?P<half>{MERIDIEM}))?",
+)
 def time_of_day(match: re.Match[str]) -> str | None:
     """14:30, 7:05, 12:34:56, 7:00 am."""
     hour = int(match[1])
@@ -37,7 +41,12 @@ def time_of_day(match: re.Match[str]) -> str | None:
     return half + clock(hour, int(match[2]), int(match[3] or 0))
 
 
-@rule("time with AM or PM", Kind.TIME, "0", rf"(?<![\d.:/-])(\d{{1,2}})[ ]?(?P<half>[AaPp]\.[Mm]\.|[AaPp][Mm])(?![A-Za-z])")
+@rule(
+    "time with AM or PM",
+    Kind.TIME,
+    "0",
+    r"(?<![\d.:/-])(\d{1,2})[ ]?(?P<half>[AaPp]\.[Mm]\.|[AaPp][Mm])(?![A-Za-z])",
+)
 def hour_then_half(match: re.Match[str]) -> str | None:
     """7am, 3 PM."""
     return _meridiem(match["half"]) + hours(int(match[1])) if int(match[1]) <= 24 else None
@@ -58,13 +67,13 @@ def hour_after_half(match: re.Match[str]) -> str | None:
 
 
 @rule("midnight", Kind.TIME, "0", r"(?<![\d.:,])0{1,2}時(?![間点])(?:00?分)?")
-def midnight(match: re.Match[str]) -> str | None:
+def midnight(_match: re.Match[str]) -> str | None:
     """0時 is レイジ."""
     return ZERO_HOUR
 
 
 @rule("full hour", Kind.TIME, "0", r"(?<=時)00分(?![間前後])")
-def full_hour(match: re.Match[str]) -> str | None:
+def full_hour(_match: re.Match[str]) -> str | None:
     """7時00分 is 7時."""
     return ""
 
@@ -77,7 +86,9 @@ def padded(match: re.Match[str]) -> str | None:
     return match[1]
 
 
-_LASTING = re.compile(r"(?:残り|残り時間|あと|所要時間|所要|経過|経過時間|運転時間|稼働時間|合計|かかる時間)(?:は|が|約|[:：、])?[ ]?$")
+_LASTING = re.compile(
+    r"(?:残り|残り時間|あと|所要時間|所要|経過|経過時間|運転時間|稼働時間|合計|かかる時間)(?:は|が|約|[:：、])?[ ]?$"
+)
 _PLAYING = re.compile(r"(?:タイマー|再生時間|再生|演奏時間|録画時間|録音時間|動画|曲)(?:は|が|約|[:：、])?[ ]?$")
 
 
@@ -93,9 +104,14 @@ def remaining(match: re.Match[str]) -> str | None:
     return None
 
 
-@rule("duration", Kind.TIME, "0",
-      r"(?<![\d.:])(?:(?P<d>\d{1,3})[ ]?d(?:ays?)?[ ]?)?(?:(?P<h>\d{1,3})[ ]?(?:h|hr|hrs|hours?)[ ]?)?(?:(?P<m>\d{1,3})[ ]?(?:m|min|mins|minutes?)[ ]?)?"
-      r"(?:(?P<s>\d{1,3})[ ]?(?:s|sec|secs|seconds?))?(?<=[a-z])(?![A-Za-z\d/])")
+@rule(
+    "duration",
+    Kind.TIME,
+    "0",
+    r"(?<![\d.:])(?:(?P<d>\d{1,3})[ ]?d(?:ays?)?[ ]?)?(?:(?P<h>\d{1,3})[ ]?(?:h|hr|hrs|hours?)[ ]?)?"
+    r"(?:(?P<m>\d{1,3})[ ]?(?:m|min|mins|minutes?)[ ]?)?"
+    r"(?:(?P<s>\d{1,3})[ ]?(?:s|sec|secs|seconds?))?(?<=[a-z])(?![A-Za-z\d/])",
+)
 def compact(match: re.Match[str]) -> str | None:
     """1h30m, 2d 3h, 5m30s: two parts at least, so that 5m stays five metres."""
     parts = [match["d"], match["h"], match["m"], match["s"]]
@@ -116,5 +132,14 @@ def between(match: re.Match[str]) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    between, remaining, time_of_day, hour_then_half, half_then_hour, hour_after_half, midnight, full_hour, padded, compact,
+    between,
+    remaining,
+    time_of_day,
+    hour_then_half,
+    half_then_hour,
+    hour_after_half,
+    midnight,
+    full_hour,
+    padded,
+    compact,
 )

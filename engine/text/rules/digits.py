@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.text.rules.base import Rule, after, before, rule, sounded
+from engine.text.rules.base import COUNTER, Rule, after, before, rule, sounded
 from engine.text.types import Kind
 
 _DIGITS = ("ゼロ", "イチ", "ニ", "サン", "ヨン", "ゴ", "ロク", "ナナ", "ハチ", "キュー")
@@ -32,8 +32,13 @@ def _groups(text: str) -> str:
     return "、".join(spell(group) for group in re.findall(r"\d+", text))
 
 
-@rule("telephone", Kind.DIGITS, "0", r"(?<![\d.-])0\d{1,4}-\d{1,4}-\d{3,4}(?![\d-])|(?<![\d.-])0\d{1,4}\(\d{1,4}\)\d{3,4}(?!\d)|"
-      r"(?<![\d.-])0[5789]0[ ]\d{4}[ ]\d{4}(?!\d)|(?<![\d.,])0\d{9,10}(?![\d.,-])")
+@rule(
+    "telephone",
+    Kind.DIGITS,
+    "0",
+    r"(?<![\d.-])0\d{1,4}-\d{1,4}-\d{3,4}(?![\d-])|(?<![\d.-])0\d{1,4}\(\d{1,4}\)\d{3,4}(?!\d)|"
+    r"(?<![\d.-])0[5789]0[ ]\d{4}[ ]\d{4}(?!\d)|(?<![\d.,])0\d{9,10}(?![\d.,-])",
+)
 def telephone(match: re.Match[str]) -> str | None:
     """090-1234-5678, 03(1234)5678, 09012345678."""
     digits = "".join(re.findall(r"\d", match.group()))
@@ -45,7 +50,9 @@ def telephone(match: re.Match[str]) -> str | None:
     return _groups(match.group())
 
 
-@rule("telephone", Kind.DIGITS, "(+", r"\(0\d{1,4}\)[ ]?\d{1,4}-\d{3,4}(?![\d-])|\+\d{1,3}(?:[- ]\d{1,4}){2,4}(?![\d-])")
+@rule(
+    "telephone", Kind.DIGITS, "(+", r"\(0\d{1,4}\)[ ]?\d{1,4}-\d{3,4}(?![\d-])|\+\d{1,3}(?:[- ]\d{1,4}){2,4}(?![\d-])"
+)
 def telephone_area(match: re.Match[str]) -> str | None:
     """(03)1234-5678, +81-90-1234-5678."""
     plus = "プラス" if match.group()[0] == "+" else ""
@@ -58,13 +65,13 @@ def short_number(match: re.Match[str]) -> str | None:
     return "シャープ" + spell(match.group()[1:])
 
 
-@rule("emergency number", Kind.DIGITS, "0", r"(?<![\d.-])1(?:04|10|13|14|15|17|18|19|71|77|88|89)番(?![号線組地])")
+@rule("emergency number", Kind.DIGITS, "0", r"(?<![\d.-])11[09]番(?![号線組地])")
 def emergency(match: re.Match[str]) -> str | None:
-    """110番 is ヒャクトオバン, as everybody calls it; the others are digits."""
-    number = match.group()[:3]
-    if number == "110":
-        return sounded("110番", "ヒャクトーバン", 3)
-    return None if number not in {"119"} else sounded("119番", "ヒャクジューキューバン", 7)
+    """110番 is ヒャクトオバン, as everybody calls it."""
+    return _EMERGENCY[match.group()]
+
+
+_EMERGENCY = {"110番": sounded("110番", "ヒャクトーバン", 3), "119番": sounded("119番", "ヒャクジューキューバン", 7)}
 
 
 @rule("post code", Kind.DIGITS, "〒", r"〒[ ]?(\d{3})-?(\d{4})(?!\d)")
@@ -79,11 +86,16 @@ def bare_post_code(match: re.Match[str]) -> str | None:
     return f"{spell(match[1])}の{spell(match[2])}"
 
 
+_TYPED = re.compile(
+    r"(?:暗証番号|パスコード|PINコード|PIN|内線|認証コード|確認コード|ワンタイムパスワード|"
+    r"(?:受付|会員|予約|伝票|追跡|電話)番号)(?:は|が|[:：、])?[ ]?$"
+)
+
+
 @rule("secret number", Kind.DIGITS, "0", r"(?<![\d.,-])\d{3,12}(?![\d.,-])")
 def secret_number(match: re.Match[str]) -> str | None:
     """暗証番号は1234: numbers that are typed, not counted."""
-    names = r"(?:暗証番号|パスコード|PINコード|PIN|内線|認証コード|確認コード|ワンタイムパスワード|受付番号|会員番号|予約番号|伝票番号|追跡番号|電話番号)(?:は|が|[:：、])?[ ]?$"
-    return spell(match.group()) if re.search(names, before(match, 16)) else None
+    return spell(match.group()) if _TYPED.search(before(match, 16)) else None
 
 
 @rule("hyphenated numbers", Kind.DIGITS, "0", r"(?<![\d.-])\d{1,4}(?:-\d{1,5}){2,4}(?![\d-])")
@@ -100,12 +112,17 @@ def hyphenated_pair(match: re.Match[str]) -> str | None:
     """2-1 of an address has の between; a score is said with 対; with a unit behind it is a range (another rule)."""
     if re.match(r"(?:で|の)(?:勝|負|敗|引き分け|逆転|快勝|完封)", after(match, 6)):
         return f"{match[1]}{sounded('対', 'タイ', 1)}{match[2]}"
-    if re.match(rf"[ ]?[=%℃°a-zA-Z{'円分秒時日月年個本枚人回階台件杯度歳才週か点話番号名泊匹頭冊着足箱袋皿倍割'}]|ヶ月|カ月|パーセント|センチ|メートル|キロ|ミリ", after(match, 6)):
+    if re.match(rf"[ ]?(?:[=%℃°a-zA-Z]|{COUNTER})", after(match, 6)):
         return None
     return f"{match[1]}の{match[2]}"
 
 
-@rule("IP address", Kind.DIGITS, "0", r"(?<![\d.])(\d{1,3}(?:\.\d{1,3}){3})(?::(\d{1,5})(?!\d))?(?:/(\d{1,2})(?!\d))?(?![\d.]*\d)")
+@rule(
+    "IP address",
+    Kind.DIGITS,
+    "0",
+    r"(?<![\d.])(\d{1,3}(?:\.\d{1,3}){3})(?::(\d{1,5})(?!\d))?(?:/(\d{1,2})(?!\d))?(?![\d.]*\d)",
+)
 def ip_address(match: re.Match[str]) -> str | None:
     """192.168.0.1, 192.168.0.1:8123, 10.0.0.0/8."""
     port = f"、ポート{match[2]}" if match[2] else ""
@@ -113,7 +130,12 @@ def ip_address(match: re.Match[str]) -> str | None:
     return "ドット".join(str(int(part)) for part in match[1].split(".")) + mask + port
 
 
-@rule("MAC address", Kind.DIGITS, "0A", r"(?<![0-9A-Za-z:])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Za-z:])")
+@rule(
+    "MAC address",
+    Kind.DIGITS,
+    "0A",
+    r"(?<![0-9A-Za-z:])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Za-z:])",
+)
 def mac_address(match: re.Match[str]) -> str | None:
     """AA:BB:CC:00:11:22, pair by pair."""
     pairs = re.split("[:-]", match.group().upper())
@@ -134,24 +156,35 @@ def is_version(match: re.Match[str]) -> bool:
     return _VERSION_BEFORE.search(before(match, 8)) is not None
 
 
-@rule("version", Kind.DIGITS, "0", r"(?<![\d.])\d+(?:\.\d+){2,5}(?:[-.]?(?P<stage>rc|beta|alpha|dev|b|a)\.?(?P<n>\d{0,3})(?![A-Za-z\d]))?(?!\.?\d)")
+@rule(
+    "version",
+    Kind.DIGITS,
+    "0",
+    r"(?<![\d.])(?P<numbers>\d+(?:\.\d+){2,5})(?:[-.]?(?P<stage>rc|beta|alpha|dev|b|a)\.?(?P<n>\d{0,3})(?![A-Za-z\d]))?(?!\.?\d)",
+)
 def version(match: re.Match[str]) -> str | None:
     """1.2.3, 2026.12.0b1."""
     stages = {"rc": "アールシー", "beta": "ベータ", "b": "ベータ", "alpha": "アルファ", "a": "アルファ", "dev": "デブ"}
-    numbers = re.match(r"[\d.]+\d", match.group())
-    assert numbers is not None
     stage = stages[match["stage"]] + (match["n"] or "") if match["stage"] else ""
-    return sounded(".", "テン", 0).join(str(int(part)) for part in numbers.group().split(".")) + stage
+    return sounded(".", "テン", 0).join(str(int(part)) for part in match["numbers"].split(".")) + stage
 
 
 @rule("version", Kind.DIGITS, "A", r"(?<![A-Za-z\d])(?:[vV]|[Vv]er\.?[ ]?|[Vv]ersion[ ])(?=\d)")
-def version_prefix(match: re.Match[str]) -> str | None:
+def version_prefix(_match: re.Match[str]) -> str | None:
     """V and Ver. before a number."""
     return "バージョン"
 
 
 EARLY: tuple[Rule, ...] = (
-    mac_address, telephone, telephone_area, short_number, emergency, post_code, bare_post_code, secret_number, ip_address,
+    mac_address,
+    telephone,
+    telephone_area,
+    short_number,
+    emergency,
+    post_code,
+    bare_post_code,
+    secret_number,
+    ip_address,
     version_prefix,
 )
 """Before times and dates."""

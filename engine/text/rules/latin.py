@@ -10,16 +10,11 @@ from engine.text.kana import default_accent, is_reading, moras
 from engine.text.rules.base import JAPANESE, Rule, after, before, rule, sounded
 from engine.text.types import Kind
 
-LETTERS = dict(
-    zip(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-        "エー ビー シー ディー イー エフ ジー エイチ アイ ジェー ケー エル エム エヌ オー ピー キュー アール エス ティー ユー ブイ "
-        "ダブリュー エックス ワイ ゼット".split(),
-        strict=True,
-    )
-)  # fmt: skip
+LETTERS = dict(pairs("letters.txt"))
+"""The names of the letters, by capital."""
 
 _MAX_PIECES = 4
+_LETTERS_A_WORD = 6  # longer strings of letters are said in groups
 _SPLIT = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WORD = re.compile(r"[A-Za-z]+(?:['’](?:s|t|re|ve|ll|d|m)(?![A-Za-z]))?")
 _RUN = re.compile(r"[A-Za-z0-9]+")
@@ -32,7 +27,7 @@ def _squash(surface: str) -> str:
 
 @lru_cache(maxsize=1)
 def curated() -> dict[str, tuple[str, str]]:
-    """The words of ``data/words.txt``: squashed surface → surface, reading. Capitals are kept apart by an upper-case key."""
+    """The words of ``data/words.txt``: squashed surface → surface, reading; short capitals have a key in capitals."""
     words: dict[str, tuple[str, str]] = {}
     for surface, reading in pairs("words.txt"):
         key = _squash(surface)
@@ -61,6 +56,8 @@ def known(surface: str) -> str | None:
 
 def spelled(letters: str) -> str:
     """A word letter by letter, as one word with the accent on its last letter."""
+    if len(letters) > _LETTERS_A_WORD:
+        return "".join(spelled(letters[at : at + _LETTERS_A_WORD]) for at in range(0, len(letters), _LETTERS_A_WORD))
     names = [LETTERS[letter] for letter in letters.upper()]
     accent = sum(len(moras(name)) for name in names[:-1]) + 1
     return sounded(letters, "".join(names), accent if len(names) > 1 else 1)
@@ -95,14 +92,57 @@ def _front_end_spells(surface: str) -> bool:
 
 # Acronyms that stay as they are, because the front end spells them with an accent of its own.
 _SPELLED_BY_FRONT_END = frozenset(
-    "USB LED HDMI CPU GPU SSD URL IP OS PC CD DVD LP BS CS NHK NTT JR GPS QR DNS FM HD IC ID IT VIP UV UFO CM CEO PTA PDF SNS MQTT IH BGM".split()
+    [
+        "USB",
+        "LED",
+        "HDMI",
+        "CPU",
+        "GPU",
+        "SSD",
+        "URL",
+        "IP",
+        "OS",
+        "PC",
+        "CD",
+        "DVD",
+        "LP",
+        "BS",
+        "CS",
+        "NHK",
+        "NTT",
+        "JR",
+        "GPS",
+        "QR",
+        "DNS",
+        "FM",
+        "HD",
+        "IC",
+        "ID",
+        "IT",
+        "VIP",
+        "UV",
+        "UFO",
+        "CM",
+        "CEO",
+        "PTA",
+        "PDF",
+        "SNS",
+        "MQTT",
+        "IH",
+        "BGM",
+    ]
 )
 
 
 @lru_cache(maxsize=4096)
 def _library(lower: str) -> str | None:
     """The reading that kanalizer's model gives to an English word; None for what no one can say as a word."""
-    if len(lower) < 3 or not re.search("[aeiou]|.y$", lower) or re.search(r"[^aeiouy]{5}|(.)\1\1", lower) or len(lower) > 24:
+    if (
+        len(lower) < 3
+        or not re.search("[aeiou]|.y$", lower)
+        or re.search(r"[^aeiouy]{5}|(.)\1\1", lower)
+        or len(lower) > 24
+    ):
         return None
     import kanalizer  # noqa: PLC0415 - 20 MB that only English words need
 
@@ -123,7 +163,7 @@ _GOES_ON = re.compile(r"[ ]?[ァ-ヺーA-Za-z{]")
 
 
 @rule("known name", Kind.WORD, "A", r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9]*")
-def known_name(match: re.Match[str]) -> str | None:
+def known_name(_match: re.Match[str]) -> str | None:
     """Names of the curated list are found by ``longest_name``, which sees several words at once."""
     return None
 
@@ -151,19 +191,19 @@ def longest_name(text: str, at: int) -> tuple[int, str] | None:
 
 
 @rule("abbreviation", Kind.WORD, "A", r"(?<![A-Za-z])(?:[Nn]o\.?|NO\.)[ ]?(?=\d)")
-def number_abbreviation(match: re.Match[str]) -> str | None:
+def number_abbreviation(_match: re.Match[str]) -> str | None:
     """No.5."""
     return "ナンバー"
 
 
 @rule("abbreviation", Kind.WORD, "A", r"(?<![A-Za-z])(?:Vol|vol|VOL)\.?[ ]?(?=\d)")
-def volume(match: re.Match[str]) -> str | None:
+def volume(_match: re.Match[str]) -> str | None:
     """Vol.3."""
     return "ボリューム"
 
 
 @rule("abbreviation", Kind.WORD, "A", r"(?<![A-Za-z])(?:[Cc]h|CH)\.?[ ]?(?=\d)")
-def channel(match: re.Match[str]) -> str | None:
+def channel(_match: re.Match[str]) -> str | None:
     """ch.3."""
     return "チャンネル"
 
@@ -188,7 +228,7 @@ def dotted_letters(match: re.Match[str]) -> str | None:
 
 
 @rule("number sign", Kind.WORD, "A", r"(?<![A-Za-z])(?:TEL|Tel|tel)(?![A-Za-z])")
-def telephone_word(match: re.Match[str]) -> str | None:
+def telephone_word(_match: re.Match[str]) -> str | None:
     """TEL."""
     return "電話"
 
@@ -197,7 +237,9 @@ def telephone_word(match: re.Match[str]) -> str | None:
 def letter(match: re.Match[str]) -> str | None:
     """A letter by itself is read by the front end: A棟, Tシャツ."""
     name = sounded(match.group(), LETTERS[match.group().upper()], 1)
-    leads = re.match(f"[{JAPANESE}]", after(match, 1)) and not re.search(r"[0-9①-➓½¼¾⅐-⅞Ⅰ-ⅻ²³¹⁰⁴-⁹][ ]?$", before(match, 2))
+    leads = re.match(f"[{JAPANESE}]", after(match, 1)) and not re.search(
+        r"[0-9①-➓½¼¾⅐-⅞Ⅰ-ⅻ²³¹⁰⁴-⁹][ ]?$", before(match, 2)
+    )
     return match.group() if leads and match.group().isupper() else name
 
 
@@ -208,7 +250,11 @@ def single_word(match: re.Match[str]) -> str | None:
     stem, apostrophe, suffix = re.sub("’", "'", text).partition("'")
     reading = known(text)
     if reading is None:
-        reading = word(stem) + ({"s": "ズ", "t": "ト", "re": "ア", "ve": "ブ", "ll": "ル", "d": "ド", "m": "ム"}[suffix] if apostrophe else "")
+        reading = word(stem) + (
+            {"s": "ズ", "t": "ト", "re": "ア", "ve": "ブ", "ll": "ル", "d": "ド", "m": "ム"}[suffix]
+            if apostrophe
+            else ""
+        )
     return glue(match.string, match.start(), match.end(), reading)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from engine.text.readings import parse, NOTATION
+from engine.text.data import pairs
+from engine.text.readings import NOTATION, parse
 from engine.text.rules.base import JAPANESE, Rule, after, before, rule, sounded
 from engine.text.types import Kind
 
@@ -28,7 +29,7 @@ def short_in_brackets(match: re.Match[str]) -> str | None:
 
 
 @rule("face", Kind.SILENT, "(", r"\([^\n()0-9A-Za-zぁ-んァ-ヶ一-龠]{2,12}\)")
-def face(match: re.Match[str]) -> str | None:
+def face(_match: re.Match[str]) -> str | None:
     """(^_^)."""
     return " "
 
@@ -52,8 +53,13 @@ def quotation(match: re.Match[str]) -> str | None:
     return " " if glued else ""
 
 
-@rule("list item", Kind.MARK, "・-*+●○■□◆◇→※〇—", r"(?:(?<=\n)|(?<![\s\S]))[ ]{0,4}(?:[-*+](?=[ ])|[・●→※—]|[〇○](?=[ ]))[ ]?")
-def bullet(match: re.Match[str]) -> str | None:
+@rule(
+    "list item",
+    Kind.MARK,
+    "・-*+●○■□◆◇→※〇—",
+    r"(?:(?<=\n)|(?<![\s\S]))[ ]{0,4}(?:[-*+](?=[ ])|[・●→※—]|[〇○](?=[ ]))[ ]?",
+)
+def bullet(_match: re.Match[str]) -> str | None:
     """The mark of a list item."""
     return ""
 
@@ -76,19 +82,19 @@ def other_arrow(match: re.Match[str]) -> str | None:
 
 
 @rule("comma", Kind.MARK, ",、 ", r"[ ]?[,、][ ]?")
-def comma(match: re.Match[str]) -> str | None:
+def comma(_match: re.Match[str]) -> str | None:
     """A comma is a pause."""
     return "、"
 
 
 @rule("colon", Kind.MARK, ":;| ", r"[ ]?[:;|]+[ ]?")
-def colon(match: re.Match[str]) -> str | None:
+def colon(_match: re.Match[str]) -> str | None:
     """室温:25度, with a pause between."""
     return "、"
 
 
 @rule("dash", Kind.MARK, "— ", r"[ ]?—+[ ]?")
-def dash(match: re.Match[str]) -> str | None:
+def dash(_match: re.Match[str]) -> str | None:
     """A dash is a pause."""
     return "、"
 
@@ -119,8 +125,8 @@ def slash(match: re.Match[str]) -> str | None:
 
 
 @rule("full stop", Kind.MARK, ".", r"\.{2,}")
-def dots(match: re.Match[str]) -> str | None:
-    """... is …"""
+def dots(_match: re.Match[str]) -> str | None:
+    """Three dots are one sign."""
     return "…"
 
 
@@ -132,15 +138,11 @@ def full_stop(match: re.Match[str]) -> str | None:
     return "。" if before(match, 1).strip() else ""
 
 
-_NAMED = {
-    "&": "アンド", "@": "アット", "+": "プラス", "=": "イコール", "±": "プラスマイナス", "×": "かける", "÷": "割る", "≒": "ニアリーイコール",
-    "≠": "ノットイコール", "≦": "以下", "≤": "以下", "≧": "以上", "≥": "以上", "∞": "無限大", "√": "ルート", "%": "パーセント", "‰": "パーミル",
-    "♯": "シャープ", "♭": "フラット", "〒": "郵便番号",
-}  # fmt: skip
+_NAMED = dict(pairs("signs.txt"))
 
 
 @rule("number sign", Kind.SIGN, "#♯", r"[#♯](?=\d)")
-def number_sign(match: re.Match[str]) -> str | None:
+def number_sign(_match: re.Match[str]) -> str | None:
     """#1."""
     return "ナンバー"
 
@@ -150,7 +152,16 @@ def comparison(match: re.Match[str]) -> str | None:
     """室温>28: between values by name."""
     if not re.search(rf"[\d{JAPANESE}A-Za-z%C]$", before(match, 1)):
         return None
-    names = {"<": "小なり", ">": "大なり", "<=": "小なりイコール", ">=": "大なりイコール", "≦": "小なりイコール", "≤": "小なりイコール", "≧": "大なりイコール", "≥": "大なりイコール"}
+    names = {
+        "<": "小なり",
+        ">": "大なり",
+        "<=": "小なりイコール",
+        ">=": "大なりイコール",
+        "≦": "小なりイコール",
+        "≤": "小なりイコール",
+        "≧": "大なりイコール",
+        "≥": "大なりイコール",
+    }
     return names[match[1]]
 
 
@@ -168,7 +179,7 @@ def repeated(match: re.Match[str]) -> str | None:
 
 
 @rule("circle", Kind.SIGN, "○", r"○")
-def circle(match: re.Match[str]) -> str | None:
+def circle(_match: re.Match[str]) -> str | None:
     """○ as a mark of approval."""
     return "まる"
 
@@ -176,7 +187,13 @@ def circle(match: re.Match[str]) -> str | None:
 @rule("ornament", Kind.SILENT, "●△▲▽▼※*_^#~¿¡ ", r"[ ]?[●△▲▽▼※*_^#~¿¡]+[ ]?")
 def ornament(match: re.Match[str]) -> str | None:
     """Marks that only catch the eye."""
-    return " " if "_" in match.group() or "#" in match.group() else "、" if "※" in match.group() and before(match, 1).strip() else " "
+    return (
+        " "
+        if "_" in match.group() or "#" in match.group()
+        else "、"
+        if "※" in match.group() and before(match, 1).strip()
+        else " "
+    )
 
 
 @rule("exclamation", Kind.MARK, "!?", r"[!?]+")
@@ -186,13 +203,13 @@ def exclamation(match: re.Match[str]) -> str | None:
 
 
 @rule("brace", Kind.MARK, "{}", r"[{}]+")
-def brace(match: re.Match[str]) -> str | None:
+def brace(_match: re.Match[str]) -> str | None:
     """A brace that is no notation is a bracket."""
     return "、"
 
 
 @rule("ellipsis", Kind.MARK, "… ", r"[ ]?…+[ ]?")
-def ellipsis(match: re.Match[str]) -> str | None:
+def ellipsis(_match: re.Match[str]) -> str | None:
     """Any number of dots is one hesitation."""
     return "…"
 
@@ -211,6 +228,29 @@ def space(match: re.Match[str]) -> str | None:
 
 EARLY: tuple[Rule, ...] = (given_reading, short_in_brackets, bullet)
 RULES: tuple[Rule, ...] = (
-    face, comparison, opening, closing, quotation, arrow, other_arrow, comma, colon, dash, hyphen, wave, slash, dots, full_stop, number_sign,
-    repeated, named, circle, ornament, exclamation, brace, ellipsis, punctuation, space,
+    face,
+    comparison,
+    opening,
+    closing,
+    quotation,
+    arrow,
+    other_arrow,
+    comma,
+    colon,
+    dash,
+    hyphen,
+    wave,
+    slash,
+    dots,
+    full_stop,
+    number_sign,
+    repeated,
+    named,
+    circle,
+    ornament,
+    exclamation,
+    brace,
+    ellipsis,
+    punctuation,
+    space,
 )

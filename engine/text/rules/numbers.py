@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from engine.text.rules.base import JAPANESE, NUMBER, Rule, after, before, plain_number, rule, sounded
+from engine.text.rules.base import COUNTER, JAPANESE, NUMBER, Rule, after, before, plain_number, rule, sounded
 from engine.text.rules.digits import spell
 from engine.text.rules.units import SYMBOL
 from engine.text.types import Kind
 
 _LONGEST = 16  # digits that are said as one number; 9999兆 is the last that anybody follows
-_COUNTER = r"[円分秒時日月年個本枚人回階台件杯度歳才週点話番号名泊匹頭冊着足箱袋皿倍割割位級畳坪歩通食便km%℃°ヶカか万億兆千百]|パーセント|センチ|メートル|キロ|ミリ|ワット|リットル|グラム|ページ|ポイント|ドル|ユーロ"
 _FRACTIONS = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒"
 
 
@@ -85,7 +84,18 @@ def roman(match: re.Match[str]) -> str | None:
 @rule("roman numeral", Kind.NUMBER, "A", r"(?<=第)(?:I{1,3}|IV|VI{0,3}|IX|X)(?![A-Za-z])")
 def latin_roman(match: re.Match[str]) -> str | None:
     """The II of 第II章."""
-    return {"I": "1", "II": "2", "III": "3", "IV": "4", "V": "5", "VI": "6", "VII": "7", "VIII": "8", "IX": "9", "X": "10"}[match.group()]
+    return {
+        "I": "1",
+        "II": "2",
+        "III": "3",
+        "IV": "4",
+        "V": "5",
+        "VI": "6",
+        "VII": "7",
+        "VIII": "8",
+        "IX": "9",
+        "X": "10",
+    }[match.group()]
 
 
 @rule("power", Kind.NUMBER, "²", r"([⁺⁻]?)([¹²³⁰⁴-⁹]{1,4})")
@@ -111,7 +121,7 @@ def versus(match: re.Match[str]) -> str | None:
 
 # Signs. A minus is easily taken for a hyphen, so what stands around it has to speak for it.
 
-_VALUE_AFTER = rf"[ ]?(?=[¥$€£]?\.?\d)"
+_VALUE_AFTER = r"[ ]?(?=[¥$€£]?\.?\d)"
 
 
 @rule("sign", Kind.SIGN, "±+-", rf"(±|\+-|\+/-){_VALUE_AFTER}")
@@ -120,7 +130,7 @@ def plus_minus(match: re.Match[str]) -> str | None:
     return "プラスマイナス" if not re.search(r"[\dA-Za-z]$", before(match, 1)) or match[1] == "±" else None
 
 
-@rule("sign", Kind.SIGN, "-▲△", rf"[-▲△](?=[¥$€£]?\.?\d)")
+@rule("sign", Kind.SIGN, "-▲△", r"[-▲△](?=[¥$€£]?\.?\d)")
 def minus(match: re.Match[str]) -> str | None:
     """-3℃, 前日差-2℃, -¥500, ▲5%."""
     lead = before(match, 2)
@@ -135,17 +145,30 @@ def minus(match: re.Match[str]) -> str | None:
 
 
 @rule("sign", Kind.SIGN, "+", rf"\+{_VALUE_AFTER}")
-def plus(match: re.Match[str]) -> str | None:
+def plus(_match: re.Match[str]) -> str | None:
     """+2℃, and the plus of a sum that is not written out."""
     return "プラス"
 
 
-_OPERATORS = {"+": "足す", "-": "引く", "×": "かける", "x": "かける", "*": "かける", "÷": "わる", "/": "わる", "^": "の"}
+_OPERATORS = {
+    "+": "足す",
+    "-": "引く",
+    "×": "かける",
+    "x": "かける",
+    "*": "かける",
+    "÷": "わる",
+    "/": "わる",
+    "^": "の",
+}
 _TERM = rf"(?:{NUMBER})"
 
 
-@rule("sum", Kind.NUMBER, "0",
-      rf"(?<![\d.])-?{_TERM}(?:[ ]?[-+×x*÷/][ ]?{_TERM}){{1,8}}[ ]?[=≒≈][ ]?(?:-?{_TERM}|\?)?(?![\d:.]*\d)")
+@rule(
+    "sum",
+    Kind.NUMBER,
+    "0",
+    rf"(?<![\d.])-?{_TERM}(?:[ ]?[-+×x*÷/][ ]?{_TERM}){{1,8}}[ ]?[=≒≈][ ]?(?:-?{_TERM}|\?)?(?![\d:.]*\d)",
+)
 def equation(match: re.Match[str]) -> str | None:
     """1+1=2: 足す and は, as in school."""
     left, equals, right = re.split(r"[ ]?([=≒])[ ]?", match.group(), maxsplit=1)
@@ -154,7 +177,13 @@ def equation(match: re.Match[str]) -> str | None:
     return f"{spoken}{'は' if equals == '=' else 'は約'}{result}"
 
 
-@rule("sum", Kind.NUMBER, "0", rf"(?<![\d.]){_TERM}(?:[ ]?[×÷][ ]?{_TERM}|[ ]?\+[ ]?{_TERM}|[ ][-*/x][ ]{_TERM}|[x*](?!0x){_TERM}){{1,8}}(?![\d.]*\d|[-/:])")
+@rule(
+    "sum",
+    Kind.NUMBER,
+    "0",
+    rf"(?<![\d.]){_TERM}(?:[ ]?[×÷+][ ]?{_TERM}|[ ][-*/x][ ]{_TERM}|[x*](?!0x){_TERM}){{1,8}}"
+    r"(?![\d.]*\d|[-/:])",
+)
 def expression(match: re.Match[str]) -> str | None:
     """3×4, 2+3, 10 - 4."""
     if re.match(rf"[ ]?(?:{SYMBOL})", after(match)) and "+" not in match.group() and "-" not in match.group():
@@ -163,7 +192,7 @@ def expression(match: re.Match[str]) -> str | None:
 
 
 def _expression(text: str) -> str:
-    parts = re.split(rf"[ ]?([-+×x*÷/])[ ]?(?=\d)", text)
+    parts = re.split(r"[ ]?([-+×x*÷/])[ ]?(?=\d)", text)
     if parts[0] == "":  # a leading minus
         parts = [parts[1] + parts[2], *parts[3:]]
     spoken = _signed(parts[0])
@@ -177,7 +206,7 @@ def _signed(text: str) -> str:
 
 
 @rule("multiplication", Kind.SIGN, "× *A", r"(?<=[\dmg%])[ ]?[×xX*][ ]?(?=\d)|(?<=\d)[xX](?=\d)")
-def times(match: re.Match[str]) -> str | None:
+def times(_match: re.Match[str]) -> str | None:
     """The × of 3×4cm."""
     return "かける"
 
@@ -188,7 +217,12 @@ def by(match: re.Match[str]) -> str | None:
     return f"{plain_number(match[1])}かける"
 
 
-@rule("times as much", Kind.QUANTITY, "0×", r"(?<![\d.])(\d{1,3}(?:\.\d+)?)[xX×](?![A-Za-z\d])|×(\d{1,3}(?:\.\d+)?)(?![\d])(?=本|個|枚|袋|箱|台|人|セット|$)")
+@rule(
+    "times as much",
+    Kind.QUANTITY,
+    "0×",
+    r"(?<![\d.])(\d{1,3}(?:\.\d+)?)[xX×](?![A-Za-z\d])|×(\d{1,3}(?:\.\d+)?)(?![\d])(?=本|個|枚|袋|箱|台|人|セット|$)",
+)
 def fold_count(match: re.Match[str]) -> str | None:
     """2x; 牛乳×2本."""
     if match[1]:
@@ -201,7 +235,12 @@ def fold_count(match: re.Match[str]) -> str | None:
 _BEFORE_RANGE = re.compile(rf"[\d%℃°)}}a-zA-Z²³{JAPANESE}][ ]?$")
 
 
-@rule("range", Kind.SIGN, "〜 ", r"[ ]?〜[ ]?(?=[-+±¥$€£]?\.?\d|(?:[AaPp]\.?[Mm])\.?[ ]?\d|午[前後]|翌|同|(?:令和|平成|昭和)\d)")
+@rule(
+    "range",
+    Kind.SIGN,
+    "〜 ",
+    r"[ ]?〜[ ]?(?=[-+±¥$€£]?\.?\d|(?:[AaPp]\.?[Mm])\.?[ ]?\d|午[前後]|翌|同|(?:令和|平成|昭和)\d)",
+)
 def tilde_to_number(match: re.Match[str]) -> str | None:
     """10〜15分, 9:00〜17:45, 12/29〜1/3; nothing before it means until."""
     lead = before(match, 2)
@@ -213,13 +252,23 @@ def tilde_to_number(match: re.Match[str]) -> str | None:
 @rule("range", Kind.SIGN, "〜 ", r"[ ]?〜(?=[ ]?(?:$|\n|[、。,.!?)」』にのではがも]))")
 def open_range(match: re.Match[str]) -> str | None:
     """9:00〜: from."""
-    return "から" if re.search(r"\d[ ]?$|\d[時分日月年度%円]$|\d°C$|曜日?\)?$|\([月火水木金土日祝]\)$|\d[a-z]{1,3}$", before(match, 4)) else None
+    return (
+        "から"
+        if re.search(
+            r"\d[ ]?$|\d[時分日月年度%円]$|\d°C$|曜日?\)?$|\([月火水木金土日祝]\)$|\d[a-z]{1,3}$", before(match, 4)
+        )
+        else None
+    )
 
 
-@rule("range", Kind.SIGN, "〜 ", rf"[ ]?〜[ ]?(?=[一-龠ァ-ヶA-Z「])")
+@rule("range", Kind.SIGN, "〜 ", r"[ ]?〜[ ]?(?=[一-龠ァ-ヶA-Z「])")
 def tilde_between_words(match: re.Match[str]) -> str | None:
     """東京〜大阪."""
-    return "から" if re.search(r"[一-龠ァ-ヶA-Z」)\d][ ]?$", before(match, 2)) and not re.search(r"ー$", before(match, 1)) else None
+    return (
+        "から"
+        if re.search(r"[一-龠ァ-ヶA-Z」)\d][ ]?$", before(match, 2)) and not re.search(r"ー$", before(match, 1))
+        else None
+    )
 
 
 @rule("range", Kind.SIGN, "- ", r"[ ]?-[ ]?(?=\d{1,2}:[0-5]\d|\d{1,2}/\d{1,2}(?!\d)|\d{1,2}(?![\d/.:-]))")
@@ -230,7 +279,9 @@ def hyphen_between_times(match: re.Match[str]) -> str | None:
     return "から" if day or (not bare and re.search(r":[0-5]\d$|[AaPp][Mm]$", before(match, 3))) else None
 
 
-@rule("range", Kind.SIGN, "- ", rf"(?<=[\d%時日月年分秒度円CmgWV])[ ]?-[ ]?(?=\d+(?:\.\d+)?[ ]?(?:{_COUNTER}|[a-zA-Z]))")
+@rule(
+    "range", Kind.SIGN, "- ", rf"(?<=[\d%時日月年分秒度円CmgWV])[ ]?-[ ]?(?=\d+(?:\.\d+)?[ ]?(?:{COUNTER}|[a-zA-Z%℃°]))"
+)
 def hyphen_before_unit(match: re.Match[str]) -> str | None:
     """10-15分, 9時-17時."""
     if re.search(r"[A-Za-z]\d*$", before(match, 6)) and not re.search(rf"\d[ ]?{SYMBOL}$|\d°C$", before(match, 8)):
@@ -240,7 +291,25 @@ def hyphen_before_unit(match: re.Match[str]) -> str | None:
 
 EARLY: tuple[Rule, ...] = (list_number, bracketed_number, equation)
 RULES: tuple[Rule, ...] = (
-    glyph, versus, expression, by, fold_count, circled, roman, latin_roman, power, lone_power_sign, plus_minus, minus, plus, times,
-    bare_fraction, tilde_to_number, open_range, tilde_between_words, hyphen_between_times, hyphen_before_unit,
+    glyph,
+    versus,
+    expression,
+    by,
+    fold_count,
+    circled,
+    roman,
+    latin_roman,
+    power,
+    lone_power_sign,
+    plus_minus,
+    minus,
+    plus,
+    times,
+    bare_fraction,
+    tilde_to_number,
+    open_range,
+    tilde_between_words,
+    hyphen_between_times,
+    hyphen_before_unit,
 )
 LAST: tuple[Rule, ...] = (number,)

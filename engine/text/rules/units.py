@@ -4,51 +4,33 @@ from __future__ import annotations
 
 import re
 
+from engine.text.data import pairs
 from engine.text.rules.base import NUMBER, Rule, after, before, plain_number, rule, sounded
 from engine.text.types import Kind
 
-_PREFIXED = {  # symbol → name, and the prefixes with which a house meets it
-    "m": ("メートル", "kcmµn"), "g": ("グラム", "kmµn"), "L": ("リットル", "kdcmµ"), "l": ("リットル", "kdcmµ"), "ℓ": ("リットル", "dm"),
-    "W": ("ワット", "kMGm"), "Wh": ("ワット時", "kMG"), "V": ("ボルト", "kmµ"), "A": ("アンペア", "mµ"), "Ah": ("アンペアアワー", "m"),
-    "Hz": ("ヘルツ", "kMG"), "Pa": ("パスカル", "hkM"), "J": ("ジュール", "kM"), "cal": ("カロリー", "k"), "N": ("ニュートン", "k"),
-    "B": ("バイト", "kKMGTP"), "bit": ("ビット", "kMG"), "bps": ("ビーピーエス", "kMGT"), "Ω": ("オーム", "kM"), "F": ("ファラド", "µnp"),
-    "Sv": ("シーベルト", "mµ"), "Bq": ("ベクレル", "kM"), "bar": ("バール", "m"), "VA": ("ボルトアンペア", "k"), "s": ("秒", "mµn"),
-    "sec": ("秒", "m"), "Mol": ("モル", ""), "mol": ("モル", "m"), "eV": ("エレクトロンボルト", "k"), "H": ("ヘンリー", "mµ"), "K": ("ケルビン", ""),
-}  # fmt: skip
 _PREFIXES = {
-    "k": "キロ", "K": "キロ", "M": "メガ", "G": "ギガ", "T": "テラ", "P": "ペタ", "h": "ヘクト", "d": "デシ", "c": "センチ", "m": "ミリ",
-    "µ": "マイクロ", "n": "ナノ", "p": "ピコ",
-}  # fmt: skip
-_PLAIN = {
-    "%": "パーセント", "‰": "パーミル", "°C": "度", "℃": "度", "°": "度", "cc": "シーシー", "t": "トン", "ha": "ヘクタール", "dB": "デシベル",
-    "dBm": "デシベルミリワット", "dBA": "デシベル", "ppm": "ピーピーエム", "ppb": "ピーピービー", "rpm": "アールピーエム", "bpm": "ビーピーエム", "fps": "エフピーエス",
-    "dpi": "ディーピーアイ", "ppi": "ピーピーアイ", "px": "ピクセル", "lx": "ルクス", "lux": "ルクス", "lm": "ルーメン", "cd": "カンデラ", "min": "分",
-    "mins": "分", "h": "時間", "hr": "時間", "hrs": "時間", "mmHg": "ミリメートルエイチジー", "inch": "インチ", "in": "インチ", "ft": "フィート",
-    "yd": "ヤード", "lb": "ポンド", "lbs": "ポンド", "oz": "オンス", "mph": "マイル毎時", "kt": "ノット", "kn": "ノット", "pt": "ポイント",
-    "KiB": "キビバイト", "MiB": "メビバイト", "GiB": "ギビバイト", "TiB": "テビバイト", "gal": "ガロン", "km/h": "キロメートル毎時", "kph": "キロメートル毎時",
-    "pcs": "個", "Gal": "ガル", "mb": "ミリバール", "mAh": "ミリアンペアアワー", "VAC": "ボルト", "VDC": "ボルト", "μm": "マイクロメートル", "Mb": "メガビット",
-    "sec": "秒", "secs": "秒", "days": "日", "day": "日", "hours": "時間", "hour": "時間", "minutes": "分", "minute": "分", "seconds": "秒", "second": "秒",
-}  # fmt: skip
+    **{"k": "キロ", "K": "キロ", "M": "メガ", "G": "ギガ", "T": "テラ", "P": "ペタ", "h": "ヘクト"},
+    **{"d": "デシ", "c": "センチ", "m": "ミリ", "µ": "マイクロ", "n": "ナノ", "p": "ピコ"},
+}
 _POWERS = {"2": "平方", "²": "平方", "3": "立方", "³": "立方"}
 _PER = {
-    "s": "毎秒", "sec": "毎秒", "秒": "毎秒", "min": "毎分", "m": "毎分", "分": "毎分", "h": "毎時", "hr": "毎時", "時": "毎時", "時間": "毎時",
-    "d": "毎日", "day": "毎日", "日": "毎日",
-}  # fmt: skip
+    **dict.fromkeys(["s", "sec", "秒"], "毎秒"),
+    **dict.fromkeys(["min", "m", "分"], "毎分"),
+    **dict.fromkeys(["h", "hr", "時", "時間"], "毎時"),
+    **dict.fromkeys(["d", "day", "日"], "毎日"),
+}
 
 
 def _units() -> dict[str, str]:
-    units = dict(_PLAIN)
-    for symbol, (name, prefixes) in _PREFIXED.items():
+    units: dict[str, str] = {}
+    for symbol, entry in pairs("units.txt"):
+        name, _, prefixes = entry.partition(" | ")
         units.setdefault(symbol, name)
-        for prefix in prefixes:
+        for prefix in prefixes.split():
             units.setdefault(prefix + symbol, _PREFIXES[prefix] + name)
     for length in ("m", "km", "cm", "mm"):
         for power, word in _POWERS.items():
             units[length + power] = word + units[length]
-    capitals = {"KM": "km", "CM": "cm", "MM": "mm", "KG": "kg", "ML": "mL", "KW": "kW", "KWH": "kWh", "kwh": "kWh", "KWh": "kWh", "kw": "kW",
-                "MHZ": "MHz", "GHZ": "GHz", "Khz": "kHz", "KHz": "kHz", "hpa": "hPa", "HPA": "hPa", "gb": "GB", "tb": "TB", "PPM": "ppm",
-                "mAH": "mAh", "mah": "mAh", "db": "dB", "DB": "dB", "hz": "Hz", "HZ": "Hz", "LX": "lx", "Kcal": "kcal", "KCAL": "kcal", "CC": "cc"}  # fmt: skip
-    units.update({shouted: units[proper] for shouted, proper in capitals.items()})
     return {symbol.replace("µ", "μ"): name for symbol, name in units.items()}
 
 
@@ -67,8 +49,13 @@ def _quotient(first: str, second: str) -> str:
     return first + sounded("毎", "マイ", 1) + UNITS[second]
 
 
-@rule("unit of a quotient", Kind.QUANTITY, "0",
-      rf"(?<![\d.])({NUMBER})[ ]?((?:{_SYMBOLS})(?![A-Za-z])|{_COUNTED})/((?:{_SYMBOLS})(?![A-Za-z\d])|秒|分|時間?|日|day|d(?![A-Za-z]))")
+@rule(
+    "unit of a quotient",
+    Kind.QUANTITY,
+    "0",
+    rf"(?<![\d.])({NUMBER})[ ]?((?:{_SYMBOLS})(?![A-Za-z])|{_COUNTED})/"
+    rf"((?:{_SYMBOLS})(?![A-Za-z\d])|秒|分|時間?|日|day|d(?![A-Za-z]))",
+)
 def quotient(match: re.Match[str]) -> str | None:
     """5m/s, 35µg/m³, 31円/kWh, 80回/分."""
     first = UNITS.get(match[2], match[2])
@@ -119,7 +106,11 @@ def quantity(match: re.Match[str]) -> str | None:
     symbol = match["unit"]
     if match["gap"] and symbol in {"A", "F", "K", "N", "B", "H", "h", "s", "in", "t", "J"}:
         return None
-    if symbol.isalpha() and re.match(r"\d", after(match, 1)) and not re.match(rf"\d+(?:{_SYMBOLS})(?![A-Za-z])", after(match)):
+    if (
+        symbol.isalpha()
+        and re.match(r"\d", after(match, 1))
+        and not re.match(rf"\d+(?:{_SYMBOLS})(?![A-Za-z])", after(match))
+    ):
         return None
     return plain_number(match[1]) + UNITS[symbol]
 
@@ -131,7 +122,7 @@ def relative_humidity(match: re.Match[str]) -> str | None:
 
 
 @rule("unit", Kind.QUANTITY, "°", r"°")
-def degree(match: re.Match[str]) -> str | None:
+def degree(_match: re.Match[str]) -> str | None:
     """A degree sign after something else than a number."""
     return "度"
 
@@ -148,7 +139,7 @@ def unit_alone(match: re.Match[str]) -> str | None:
     if not re.search(r"\d[万億兆千百]$|[数何]$|[数何][万千百十]$", before(match, 3)):
         return None
     name = match.group()
-    return UNITS[name] if name in UNITS else None
+    return UNITS.get(name)
 
 
 @rule("arc", Kind.QUANTITY, "0", r"(?<![\d.])(\d{1,3})°[ ]?(\d{1,2})[′'](?:[ ]?(\d{1,2}(?:\.\d+)?)[″\"])?")
@@ -158,5 +149,16 @@ def arc(match: re.Match[str]) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
-    arc, quotient, product, fahrenheit, floor, basement, relative_humidity, quantity, scale, degree_scale, degree, unit_alone,
+    arc,
+    quotient,
+    product,
+    fahrenheit,
+    floor,
+    basement,
+    relative_humidity,
+    quantity,
+    scale,
+    degree_scale,
+    degree,
+    unit_alone,
 )

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
+from engine.text.data import pairs
 from engine.text.rules.base import Rule, rule
 from engine.text.rules.latin import known, spelled, word
 from engine.text.types import Kind
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_ENDINGS = {
-    "com": "コム", "net": "ネット", "org": "オルグ", "info": "インフォ", "dev": "デブ", "app": "アップ", "local": "ローカル", "home": "ホーム", "lan": "ラン",
-    "arpa": "アルパ", "biz": "ビズ", "tokyo": "トーキョー", "jp": "", "co": "", "or": "", "ne": "", "ac": "", "go": "", "io": "", "tv": "", "me": "", "ai": "",
-    "us": "", "uk": "", "de": "", "fr": "", "cn": "", "eu": "", "internal": "インターナル", "test": "テスト", "cloud": "クラウド", "edu": "エデュ", "gov": "ガブ",
-}  # fmt: skip
-_TOP = "|".join(sorted(_ENDINGS, key=len, reverse=True))
+_READ = dict(pairs("endings.txt"))
+_ENDINGS = {ending[1:]: reading for ending, reading in _READ.items() if ending[0] == "."}
+_SPELLED = ["jp", "co", "or", "ne", "ac", "go", "io", "tv", "me", "ai", "us", "uk", "de", "fr", "cn", "eu"]
+_TOP = "|".join(sorted([*_ENDINGS, *_SPELLED], key=len, reverse=True))
 _HOST = rf"(?:{_LABEL}\.){{1,6}}(?:{_TOP})(?![A-Za-z0-9-])"
-_FILES = "yaml|yml|json|txt|csv|pdf|html?|md|py|js|log|conf|cfg|ini|zip|jpe?g|png|gif|mp[34]|wav|xlsx?|docx?|pptx?|exe|sh|db"
+_FILES = (
+    "yaml|yml|json|txt|csv|pdf|html?|md|py|js|log|conf|cfg|ini|zip|jpe?g|png|gif|mp[34]|wav|xlsx?|docx?|pptx?|exe|sh|db"
+)
 
 
 def _label(text: str) -> str:
@@ -34,7 +35,12 @@ def _host(host: str) -> str:
     return "ドット".join(spoken)
 
 
-@rule("URL", Kind.WEB, "A", rf"(?<![A-Za-z])(?:https?|ftp|mqtts?|wss?|rtsp)://(?:[^\s/@]{{1,80}}@)?(?P<host>[A-Za-z0-9.-]{{1,200}})(?P<port>:\d{{1,5}})?(?P<path>[/?#][!-;=?-z~%]*)?")
+@rule(
+    "URL",
+    Kind.WEB,
+    "A",
+    r"(?<![A-Za-z])(?:https?|ftp|mqtts?|wss?|rtsp)://(?:[^\s/@]{1,80}@)?(?P<host>[A-Za-z0-9.-]{1,200})(?P<port>:\d{1,5})?(?P<path>[/?#][!-;=?-z~%]*)?",
+)
 def url(match: re.Match[str]) -> str | None:
     """https://www.example.com/path?x=1: the host is said, the way within it is not."""
     host = match["host"].strip(".-")
@@ -45,12 +51,17 @@ def url(match: re.Match[str]) -> str | None:
         return "ドット".join(str(int(part)) for part in host.split(".")) + port
     ending = "" if "." not in host else None
     labels = [label for label in host.split(".") if label]
-    if ending is None and labels[-1].lower() in _ENDINGS:
+    if ending is None and labels[-1].lower() in {*_ENDINGS, *_SPELLED}:
         return _host(".".join(labels)) + port
     return "ドット".join(_label(label) for label in labels) + port
 
 
-@rule("mail address", Kind.WEB, "A0", rf"(?<![\w.+-])[A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}@(?:{_LABEL}\.){{1,6}}[A-Za-z]{{2,12}}(?![A-Za-z0-9])")
+@rule(
+    "mail address",
+    Kind.WEB,
+    "A0",
+    rf"(?<![\w.+-])[A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}@(?:{_LABEL}\.){{1,6}}[A-Za-z]{{2,12}}(?![A-Za-z0-9])",
+)
 def mail_address(match: re.Match[str]) -> str | None:
     """info@example.com."""
     name, _, host = match.group().partition("@")
@@ -74,9 +85,7 @@ def file_name(match: re.Match[str]) -> str | None:
     """config.yaml."""
     if known(match.group()):
         return None
-    kinds = {"yml": "ヤムル", "py": "パイ", "md": "エムディー", "log": "ログ", "txt": "テキスト", "conf": "コンフ", "cfg": "シーエフジー", "ini": "イニ", "exe": "エグゼ",
-             "xls": "エクセル", "xlsx": "エクセル", "doc": "ドック", "docx": "ドックエックス", "jpeg": "ジェイペグ", "html": "エイチティーエムエル", "htm": "エイチティーエム", "csv": "シーエスブイ"}  # fmt: skip
-    return f"{_label(match[1])}ドット{kinds.get(match[2]) or word(match[2])}"
+    return f"{_label(match[1])}ドット{_READ.get(match[2]) or word(match[2])}"
 
 
 RULES: tuple[Rule, ...] = (url, mail_address, host_name, file_name)
