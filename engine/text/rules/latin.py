@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from engine.text.data import pairs
@@ -14,6 +15,7 @@ LETTERS = dict(pairs("letters.txt"))
 """The names of the letters, by capital."""
 
 _MAX_PIECES = 4
+_LONGEST_READING = 40
 _LETTERS_A_WORD = 6  # longer strings of letters are said in groups
 _SPLIT = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WORD = re.compile(r"[A-Za-z]+(?:['’](?:s|t|re|ve|ll|d|m)(?![A-Za-z]))?")
@@ -136,7 +138,7 @@ _SPELLED_BY_FRONT_END = frozenset(
 
 @lru_cache(maxsize=4096)
 def _library(lower: str) -> str | None:
-    """The reading that kanalizer's model gives to an English word; None for what no one can say as a word."""
+    """The reading that e2k's model gives to an English word; None for what no one can say as a word."""
     if (
         len(lower) < 3
         or not re.search("[aeiou]|.y$", lower)
@@ -144,10 +146,16 @@ def _library(lower: str) -> str | None:
         or len(lower) > 24
     ):
         return None
-    import kanalizer  # noqa: PLC0415 - 20 MB that only English words need
-
-    reading: str = kanalizer.convert(lower, max_length=48, on_incomplete="ignore")
+    reading = _model()(lower)
     return reading if is_reading(reading) else None
+
+
+@lru_cache(maxsize=1)
+def _model() -> Callable[[str], str]:
+    from e2k import C2K  # noqa: PLC0415 - 0.1 s that only English words need
+
+    model: Callable[[str], str] = C2K(max_len=_LONGEST_READING)
+    return model
 
 
 def glue(text: str, start: int, end: int, reading: str) -> str:
