@@ -23,6 +23,12 @@ _SAME = str.maketrans(
         **dict.fromkeys("◯〇", "〇"),
         **dict.fromkeys("➡➔➜➤", "→"),
         **dict.fromkeys("✕✖", "×"),
+        "ゕ": "か",
+        "ゖ": "け",
+        "ヷ": "ヴァ",
+        "ヸ": "ヴィ",
+        "ヹ": "ヴェ",
+        "ヺ": "ヴォ",
         "‥": "…",
         "\t": " ",
         "➕": "+",
@@ -77,9 +83,10 @@ def fold(text: str) -> str:
     if folded.isascii():
         return folded
     plain = "".join(map(_without_accent, folded))
-    return _LONG_VOWEL_AS_HYPHEN.sub("-", plain)
+    return _SMALL_KA.sub(lambda kana: "カ" if kana.group() == "ヵ" else "ケ", _LONG_VOWEL_AS_HYPHEN.sub("-", plain))
 
 
+_SMALL_KA = re.compile("(?<![0-9数何一-龠])[ヵヶ](?![一-龠])")  # by themselves the front end does not know them
 # ０９０ー１２３４: the key that Japanese keyboards offer for a hyphen.
 _LONG_VOWEL_AS_HYPHEN = re.compile("(?<=[0-9¹²³⁰⁴-⁹Ⅰ-ⅻ①-➓½¼¾⅐-⅞])ー(?![ぁ-ゖァ-ヺ一-龠ー])")
 
@@ -99,13 +106,43 @@ class Cleaned:
     inserted: frozenset[int]
 
 
-def clean(folded: str) -> Cleaned:
-    """Take out what has no sound: emoji and invisible characters silently, all else to be reported."""
+def rare_kanji(text: str) -> frozenset[str]:
+    """The kanji of a text that Japanese computers of old did not know (CP932); the front end may not read them."""
+    if text.isascii():
+        return frozenset()
+    return frozenset(character for character in set(text) if character >= "\u3400" and _is_rare(character))
+
+
+@lru_cache(maxsize=8192)
+def _is_rare(character: str) -> bool:
+    if not _READABLE.match(character):
+        return False
+    try:
+        character.encode("cp932")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def clean(folded: str, unread: frozenset[str] = frozenset(), wanted: frozenset[str] = frozenset()) -> Cleaned:
+    """Take out what has no sound: emoji and invisible characters silently, all else to be reported.
+
+    Args:
+        folded: as ``fold`` leaves it.
+        unread: kanji that the front end does not know.
+        wanted: characters that stay because a word of the user's holds them.
+    """
+
+    def reason_of(character: str) -> str:
+        if character in wanted:
+            return ""
+        return "kanji without a reading" if character in unread else _why_silent(character)
+
     kept: list[str] = []
     removed: list[tuple[int, Token]] = []
     inserted: set[int] = set()
     length = 0
-    for reason, run in groupby(folded, _why_silent):
+    for reason, run in groupby(folded, reason_of):
         characters = "".join(run)
         if reason:
             kind = Kind.SILENT if reason in {"emoji", "invisible"} else Kind.DROPPED
@@ -128,7 +165,7 @@ def is_readable(text: str) -> bool:
 def _why_silent(character: str) -> str:
     if character in MARKS or _READABLE.match(character) or _KEPT.match(character):
         return ""
-    category = unicodedata.category(character)
+    category = "Cs" if character == "\ufffd" else unicodedata.category(character)  # folding marks surrogates with it
     if _SILENT.match(character):
         return "emoji"
     if category == "Cf" or _INVISIBLE.match(character):

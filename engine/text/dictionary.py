@@ -337,9 +337,9 @@ def _scalar(text: str) -> str:
 def _extent(text: str, key: yaml.Node, value: yaml.Node) -> tuple[int, int]:
     """From the beginning of the entry's first line to the end of its last, in a file of one entry a line."""
     start = text.rfind("\n", 0, key.start_mark.index) + 1
-    # The end mark of a block value lies at the next token; the value's own text ends before the space in between.
-    last = value.start_mark.index + len(text[value.start_mark.index : value.end_mark.index].rstrip())
-    end = text.find("\n", last)
+    if isinstance(value, yaml.MappingNode) and not value.flow_style and value.value:
+        value = value.value[-1][1]  # the end mark of a block lies at the next token, beyond comments
+    end = text.find("\n", value.end_mark.index)
     return start, len(text) if end < 0 else end + 1
 
 

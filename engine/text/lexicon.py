@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from engine.text.characters import fold
 from engine.text.data import pairs
 from engine.text.dictionary import Dictionary
-from engine.text.readings import Reading
+from engine.text.readings import NOTATION, Reading, parse
 
 
 class Lexicon:
@@ -27,19 +28,37 @@ class Lexicon:
                 self._words[key] = word
                 lengths.setdefault(key[0], set()).add(len(key))
         self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
-        self.firsts = frozenset(self._lengths) | {first.upper() for first in self._lengths if len(first.upper()) == 1}
+        firsts = {form for first in self._lengths for form in (first, first.upper()) if len(form) == 1}
+        self._firsts = re.compile("[{" + re.escape("".join(sorted(firsts))) + "]")
+        self.characters = frozenset("".join(self._words))
 
     def __len__(self) -> int:
         return len(self._words)
 
-    def find(self, text: str, at: int) -> tuple[int, Reading] | None:
-        """The end of the longest word that begins at ``at``, and the word; a word of letters ends where letters end."""
+    def find_all(self, text: str) -> Iterator[tuple[int, int, Reading]]:
+        """Start, end and word of every occurrence, from left to right, the longest at each place.
+
+        Readings in their notation are left alone. A word of letters or digits ends where letters or digits end.
+        """
+        at = 0
+        while place := self._firsts.search(text, at):
+            at = place.start()
+            notation = NOTATION.match(text, at)
+            if notation is not None and parse(notation) is not None:
+                at = notation.end()
+                continue
+            end, word = self._find(text, at)
+            if word is not None:
+                yield at, end, word
+            at = end
+
+    def _find(self, text: str, at: int) -> tuple[int, Reading | None]:
         for length in self._lengths.get(text[at].lower(), ()):
-            piece = text[at : at + length]
-            word = self._words.get(piece.lower())
-            if word is not None and len(piece) == length and not _cuts_a_word(text, at, at + length):
-                return at + length, word
-        return None
+            end = at + length
+            word = self._words.get(text[at:end].lower())
+            if word is not None and end <= len(text) and not _cuts_a_word(text, at, end):
+                return end, word
+        return at + 1, None
 
 
 def _key(surface: str) -> str:
@@ -48,7 +67,16 @@ def _key(surface: str) -> str:
 
 def _cuts_a_word(text: str, start: int, end: int) -> bool:
     """Whether a Latin word or a number goes on across one of the edges."""
-    return _joined(text[start - 1 : start], text[start]) or _joined(text[end - 1], text[end : end + 1])
+    return bool(
+        _joined(text[start - 1 : start], text[start])
+        or _joined(text[end - 1], text[end : end + 1])
+        or (text[start] in "0123456789" and _NUMBER_BEFORE.search(text[max(0, start - 2) : start]))
+        or (text[end - 1] in "0123456789" and _NUMBER_AFTER.match(text[end : end + 2]))
+    )
+
+
+_NUMBER_BEFORE = re.compile(r"\d[.,:/-]$")
+_NUMBER_AFTER = re.compile(r"[.,:/-]\d")
 
 
 def _joined(left: str, right: str) -> bool:

@@ -46,6 +46,8 @@ class FrontEnd:
         with compiled(dictionary) as user:
             protected = [True] if user else None
             self._jtalk = self._library.OpenJTalk(system, user, protected)
+        self._kanji = frozenset("".join(word.surface for word in dictionary.words)) if dictionary else frozenset()
+        self._read: dict[str, bool] = {}
         self.revision = f"pyopenjtalk-plus {self._library.__version__}"
         if dictionary:
             self.revision += f"; dictionary {dictionary.fingerprint}"
@@ -70,6 +72,14 @@ class FrontEnd:
         if features is None:
             features = self._plain(replace_readings(text, lambda reading: reading.kana))
         return _shortened_digits(features)
+
+    def reads(self, kanji: str) -> bool:
+        """Whether a kanji has a reading, by itself or in a word of the user's."""
+        known = self._read.get(kanji)
+        if known is None:
+            known = kanji in self._kanji or has_mora(self._plain(kanji))
+            self._read[kanji] = known
+        return known
 
     def labels(self, features: Features) -> list[str]:
         """HTS full-context labels, one a phoneme; empty when nothing is spoken."""

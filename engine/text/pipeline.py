@@ -6,7 +6,7 @@ import re
 import threading
 from dataclasses import dataclass
 
-from engine.text.characters import clean, fold
+from engine.text.characters import clean, fold, rare_kanji
 from engine.text.dictionary import Dictionary
 from engine.text.lexicon import Lexicon, lexicon_of
 from engine.text.openjtalk import FrontEnd
@@ -22,7 +22,9 @@ RULES_REVISION = "2"
 _MAX_PASSES = 4
 
 
-def normalize(text: str, lexicon: Lexicon | None = None) -> tuple[str, tuple[Token, ...]]:
+def normalize(
+    text: str, lexicon: Lexicon | None = None, unread: frozenset[str] = frozenset()
+) -> tuple[str, tuple[Token, ...]]:
     """From characters as people type them to natural Japanese that the front end reads right.
 
     Normalising the result again changes nothing. The time is linear in the length of the text.
@@ -30,12 +32,13 @@ def normalize(text: str, lexicon: Lexicon | None = None) -> tuple[str, tuple[Tok
     Args:
         text: anything.
         lexicon: words that come before every rule; those of the house without it.
+        unread: kanji that the front end does not know.
 
     Returns:
         The normalised text, and the tokens that led to it; every character of the folded text is in one of them.
     """
     lexicon = lexicon_of(None) if lexicon is None else lexicon
-    cleaned = clean(fold(text))
+    cleaned = clean(fold(text), unread, lexicon.characters)
     tokens = restore(cleaned, scan(cleaned.text, lexicon))
     normalized = _tidy("".join(token.spoken for token in tokens))
     # What one rule writes may stand beside what another one wrote as if it were a notation (Ⅱ before 時): settle it
@@ -96,7 +99,10 @@ class TextPipeline:
 
     def script(self, text: str) -> Script:
         """Normalise a text and cut it into sentences. Never raises, whatever the text is."""
-        normalized, tokens = normalize(text, self._words.lexicon)
+        words = self._words
+        rare = rare_kanji(text)
+        unread = frozenset(kanji for kanji in rare if not self.front_end.reads(kanji)) if rare else rare
+        normalized, tokens = normalize(text, words.lexicon, unread)
         dropped = tuple(Dropped(token.text, token.rule) for token in tokens if token.kind is Kind.DROPPED)
         return Script(normalized, split_sentences(normalized), dropped, tokens)
 

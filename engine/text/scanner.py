@@ -15,7 +15,9 @@ from engine.text.rules.latin import digit_words, longest_name
 from engine.text.types import Kind, Token
 
 _STARTS_A_RULE = "月火水木金土日開"  # short weekdays, doors; all other rules begin with a digit, a letter or a mark
-_RUN = re.compile(f"[{JAPANESE}Α-Ωα-ωゝ-ゟヽ-ヿㇰ-ㇿ〻](?:(?![{_STARTS_A_RULE}])[{JAPANESE}Α-Ωα-ωゝ-ゟヽ-ヿㇰ-ㇿ〻])*")
+_PLAIN = f"[{JAPANESE}Α-Ωα-ωゝ-ゟヽ-ヿㇰ-ㇿ〻]"
+_STRAY = "(?<![ぁ-ゖァ-ヺー])ー"  # a long vowel that follows no kana has its own rule
+_RUN = re.compile(f"{_PLAIN}(?:(?![{_STARTS_A_RULE}]|{_STRAY}){_PLAIN})*")
 _SHAPES = (
     ("①", "①-⑳㉑-㉟㊱-㊿⓪⓵-⓾❶-❿➀-➓"),
     ("½", "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒"),
@@ -53,10 +55,13 @@ def scan(text: str, lexicon: Lexicon) -> list[tuple[int, Token]]:
     """
     tokens: list[tuple[int, Token]] = []
     at = 0
-    while at < len(text):
-        end, token = _at(text, at, lexicon)
-        tokens.append((end, token))
-        at = end
+    for start, end, word in [*lexicon.find_all(text), (len(text), len(text), None)]:
+        while at < start:
+            at, token = _at(text, at, start)
+            tokens.append((at, token))
+        if word is not None:
+            tokens.append((end, Token(Kind.READING, text[start:end], str(word), "dictionary")))
+            at = end
     return tokens
 
 
@@ -89,33 +94,31 @@ def restore(cleaned: Cleaned, scanned: list[tuple[int, Token]]) -> tuple[Token, 
     return tuple(tokens)
 
 
-def _at(text: str, at: int, lexicon: Lexicon) -> tuple[int, Token]:
+def _at(text: str, at: int, limit: int) -> tuple[int, Token]:
+    """The token that begins at a place, and its end; it may look beyond the limit but not reach beyond it."""
     character = text[at]
-    if character in lexicon.firsts and (found := lexicon.find(text, at)):
-        end, word = found
-        return end, Token(Kind.READING, text[at:end], str(word), "dictionary")
     start = _start(character)
-    if start == "0" and (surface := _digit_word(text, at)):
-        end = at + len(surface)
+    if start == "0" and (surface := _digit_word(text, at)) and at + len(surface) <= limit:
         reading = digit_words()[surface]
-        return end, Token(Kind.WORD, surface, str(Reading(surface, reading, default_accent(reading))), "known name")
+        spoken = str(Reading(surface, reading, default_accent(reading)))
+        return at + len(surface), Token(Kind.WORD, surface, spoken, "known name")
     for rule in _RULES_AT.get(start, ()):
-        if rule is _NAMES and (name := longest_name(text, at)):
+        if rule is _NAMES and (name := longest_name(text, at, limit)):
             end, spoken = name
             return end, Token(Kind.WORD, text[at:end], spoken, rule.name)
         match = rule.pattern.match(text, at)
+        if match is not None and match.end() > limit:
+            match = rule.pattern.match(text, at, limit)
         if match is None or match.end() == at:
             continue
         spoken_or_none = rule.read(match)
         if spoken_or_none is not None:
             return match.end(), Token(rule.kind, match.group(), spoken_or_none, rule.name)
-    run = _RUN.match(text, at)
-    if run is None:
-        return at + 1, Token(Kind.TEXT, character, character, "plain")
-    end = run.end()
-    if lexicon.firsts:
-        end = next((i for i in range(at + 1, end) if text[i] in lexicon.firsts), end)
-    return end, Token(Kind.TEXT, text[at:end], text[at:end], "plain")
+    run = _RUN.match(text, at, limit)
+    if run is not None:
+        return run.end(), Token(Kind.TEXT, run.group(), run.group(), "plain")
+    # Only what the lexicon holds comes here: an emoji of the user's that stands where it is no word.
+    return at + 1, Token(Kind.SILENT, character, " ", "emoji")
 
 
 def _start(character: str) -> str:

@@ -23,9 +23,10 @@ _CLOSERS = "」』）)】〉》〕\"'”’"
 _END = re.compile(rf"(?:[。！？!?]|\.(?=\s|$))[。！？!?.…]*[{re.escape(_CLOSERS)}]*|\n+")
 _CLAUSE = re.compile(r"[、,;；・…:：]|(?<=[ぁ-ん])[ ]")
 _WHOLE = re.compile(
-    r"\{[^{}|\n]{1,40}\|[^{}|\n]{1,45}\}|(?:マイナス|プラス|華氏|第|約|令和|平成|昭和)?\d[\d.]{0,40}(?:[ァ-ヺー]{1,20}|[一-龠々]{1,4}|)"
+    r"\{[^{}|\n]{1,40}\|[^{}|\n]{1,45}\}|(?:マイナス|プラス|華氏|第|約|令和|平成|昭和)?"
+    r"(?:\d[\d.]{0,40}(?:[ァ-ヺー]{1,20}|[一-龠々]{1,4}|)){1,3}"
 )
-"""Never cut: a reading in its notation, and a number with its sign and its unit."""
+"""Not cut: a reading in its notation, and a number with its sign and its unit, also 12月24日 and 1時間30分."""
 
 _OPENING = {"「": "」", "『": "』", "(": ")", "（": "）"}
 
@@ -97,7 +98,7 @@ def _cut(window: str) -> tuple[int, float]:
         if _begins_word(window[at - 1], window[at]) and is_free(at):
             return at, PAUSE_FORCED
     for start, end in whole:
-        if start < MAX_CHARACTERS < end:  # none of them is longer than a piece, so it does not begin the window
+        if 0 < start < MAX_CHARACTERS < end:
             return start, PAUSE_FORCED
     return MAX_CHARACTERS, PAUSE_FORCED
 

@@ -176,13 +176,13 @@ def known_name(_match: re.Match[str]) -> str | None:
     return None
 
 
-def longest_name(text: str, at: int) -> tuple[int, str] | None:
-    """The longest name of the curated list that begins here: its end, and what is spoken."""
+def longest_name(text: str, at: int, limit: int) -> tuple[int, str] | None:
+    """The longest name of the curated list that begins here and ends before a limit: its end, and what is spoken."""
     if at and text[at - 1].isascii() and text[at - 1].isalpha():
         return None
     ends: list[int] = []
     place = at
-    while len(ends) < _MAX_PIECES and (run := _RUN.match(text, place)):
+    while len(ends) < _MAX_PIECES and (run := _RUN.match(text, place, limit)):
         ends.append(run.end())
         joint = _JOINT.match(text, run.end())
         if joint is None:

@@ -18,4 +18,10 @@ def opens(match: re.Match[str]) -> str | None:
     return "あ" if _OPENS.search(before(match)) else None
 
 
-RULES: tuple[Rule, ...] = (opens,)
+@rule("long vowel", Kind.TEXT, "あ", r"ー+")
+def long_vowel(match: re.Match[str]) -> str | None:
+    """ー after anything but kana has no vowel to lengthen."""
+    return match.group() if re.search(r"[ぁ-ゖァ-ヺ]$", before(match, 1)) else ""
+
+
+RULES: tuple[Rule, ...] = (opens, long_vowel)
