@@ -58,7 +58,7 @@ _SAME = str.maketrans(
 
 _SILENT = re.compile(
     "[\u2600-\u266c\u266e\u2670-\u2775\u2794-\u27bf\u2b00-\u2bff\u2300-\u23ff\u25a0-\u25b1\u25b4-\u25bb\u25be-\u25ca\u25cc-\u25ff"
-    "\u20e3\u303d\U0001f000-\U0001faff\U000e0020-\U000e007f™®©]"
+    "\u20e3\u303d\U0001f000-\U0001faff\U000e0020-\U000e007f™®©´¨¯¸]"
 )
 _READABLE = re.compile(
     "["

@@ -129,28 +129,35 @@ def year_month(match: re.Match[str]) -> str | None:
 
 
 _PART_BEFORE = re.compile(
-    r"(?:大さじ|小さじ|カップ|約|およそ|ほぼ|全体の|残り|容量の|わずか|濃度|縮尺|倍率|確率|水量|量は|サイズ|の)[ ]?$"
+    r"(?:大さじ|小さじ|カップ|約|およそ|ほぼ|"
+    r"全体の|残り|容量の|わずか|濃度|縮尺|倍率|確率|水量|量は|サイズ|の|\dと)[ ]?$"
 )
 _PART_AFTER = re.compile(
-    r"[ ]?(?:カップ|杯|本|個|枚|錠|量|玉|丁|袋|缶|瓶|箱|片|株|束|合|倍|スケール|サイズ|程度|ほど|くらい|ぐらい|以下|"
+    r"[ ]?(?:カップ|杯|点|本|個|枚|錠|量|玉|丁|袋|缶|瓶|箱|片|株|束|合|倍|スケール|サイズ|程度|ほど|くらい|ぐらい|以下|"
     r"以上|未満|回|に減|に増|に縮|になり|になっ|の量|の大きさ|の確率|の濃さ|の水|の時間|の値段|"
     r"の価格|ずつ|だけ|が終|が完|を使|を入|を加|ページ|リットル|インチ|inch|L|cup|秒|分(?!の)|時間)"
 )
 _DAY_AFTER = re.compile(r"[ ]?[はのにまかよ〜、,(]|[ ]?\d{1,2}:")
 
 
-@rule("fraction", Kind.NUMBER, "0", r"(?<![\d/.])(\d{1,4})[/⁄](\d{1,4})(?![\d/])(?!\.\d)")
+@rule(
+    "fraction",
+    Kind.NUMBER,
+    "0",
+    r"(?<![\d/.])(?:(?P<whole>\d{1,2})[ ](?=\d{1,2}/\d))?(\d{1,4})[/⁄](\d{1,4})(?![\d/])(?!\.\d)",
+)
 def fraction_in_context(match: re.Match[str]) -> str | None:
     """1/2カップ: what stands around it makes it a part of a whole."""
-    if match[2] == "0" * len(match[2]) or int(match[1]) >= int(match[2]):
+    numerator, denominator = int(match[2]), int(match[3])
+    if numerator >= denominator:
         return None
-    day = is_day(int(match[1]), int(match[2]))
+    day = is_day(numerator, denominator)
     part = _PART_AFTER.match(after(match)) or (
         _PART_BEFORE.search(before(match)) and not _DAY_AFTER.match(after(match))
     )
     if day and not part and "⁄" not in match.group():
         return None
-    return f"{int(match[2])}分の{int(match[1])}"
+    return (f"{int(match['whole'])}と" if match["whole"] else "") + f"{denominator}分の{numerator}"
 
 
 @rule("date", Kind.DATE, "0", rf"(?<![\d/.])(\d{{1,2}})/(\d{{1,2}})(?![\d/]|\.\d)(?P<week>{WEEKDAY})?")

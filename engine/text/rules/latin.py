@@ -192,7 +192,10 @@ def longest_name(text: str, at: int, limit: int) -> tuple[int, str] | None:
         surface = text[at:end]
         if len(surface) > 1 and (reading := known(surface)) is not None:
             return end, glue(text, at, end, reading)
-        piece = _WORD.match(surface)  # Zigbee3: the name, then a number
+        name = surface.rstrip("0123456789")  # Wi-Fi6: the name, then a number
+        if 1 < len(name) < len(surface) and name[-1].isalpha() and (reading := known(name)) is not None:
+            return at + len(name), glue(text, at, at + len(name), reading)
+        piece = _WORD.match(surface)  # iPhone15Pro
         if end == ends[0] and piece and piece.end() < len(surface) and (reading := known(piece.group())) is not None:
             return at + piece.end(), glue(text, at, at + piece.end(), reading)
     return None

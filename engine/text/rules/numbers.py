@@ -6,8 +6,10 @@ import re
 import unicodedata
 
 from engine.text.rules.base import COUNTER, JAPANESE, NUMBER, Rule, after, before, plain_number, rule, sounded
+from engine.text.rules.clock import time_of_day
+from engine.text.rules.dates import month_day
 from engine.text.rules.digits import spell
-from engine.text.rules.units import SYMBOL
+from engine.text.rules.units import SYMBOL, quantity
 from engine.text.types import Kind
 
 _LONGEST = 16  # digits that are said as one number; 9999兆 is the last that anybody follows
@@ -249,6 +251,25 @@ def tilde_to_number(match: re.Match[str]) -> str | None:
     return "から" if _BEFORE_RANGE.search(lead) else None
 
 
+@rule(
+    "until",
+    Kind.TIME,
+    "〜",
+    rf"(?:(?<=[\s、(])|(?<![\s\S]))〜[ ]?(\d{{1,2}}:[0-5]\d|\d{{1,2}}/\d{{1,2}}|{NUMBER}[ ]?(?:{SYMBOL}|{COUNTER}))"
+    r"(?=$|[\s、。,.)のにで]|まで|以内|以下)",
+)
+def until(match: re.Match[str]) -> str | None:
+    """〜17:00: until, where nothing stands before the sign."""
+    value = match[1]
+    spoken: str | None = plain_number(value[:-1]) + value[-1] if re.fullmatch(rf"{NUMBER}.", value) else None
+    for each in (time_of_day, month_day, quantity):
+        if found := each.pattern.fullmatch(value):
+            spoken = each.read(found)
+    if spoken is None:
+        return None
+    return spoken + ("" if re.match("まで|以内|以下", after(match, 2)) else "まで")
+
+
 @rule("range", Kind.SIGN, "〜 ", r"[ ]?〜(?=[ ]?(?:$|\n|[、。,.!?)」』にのではがも]))")
 def open_range(match: re.Match[str]) -> str | None:
     """9:00〜: from."""
@@ -306,6 +327,7 @@ RULES: tuple[Rule, ...] = (
     plus,
     times,
     bare_fraction,
+    until,
     tilde_to_number,
     open_range,
     tilde_between_words,

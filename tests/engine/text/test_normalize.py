@@ -64,6 +64,8 @@ def test_context_decides_between_a_fraction_and_a_date() -> None:
     assert normalize("残り1/3")[0] == "残り3分の1"
     assert normalize("1/3は休み")[0] == "1月3日は休み"
     assert normalize("5/32")[0] == "32分の5"
+    assert normalize("1 1/2カップ")[0] == "1と2分の1カップ"
+    assert normalize("2と1/2")[0] == "2と2分の1"
 
 
 def test_context_decides_between_a_version_and_a_date() -> None:
