@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from faster_whisper import WhisperModel
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from engine import TTS
+from tests.engine.text.canonical import canonical
 
 # What is said, and what of it must come through.
 CASES = [
@@ -39,8 +44,8 @@ CASES = [
 ]
 
 
-def canonical(text: str, kana: object) -> str:
-    return kana(unicodedata.normalize("NFKC", text).replace(" ", "").replace("-", ""))  # type: ignore[operator,no-any-return]
+def sound(text: str, kana: Callable[[str], str]) -> str:
+    return canonical(kana(unicodedata.normalize("NFKC", text).translate(dict.fromkeys(map(ord, " -、,")))))
 
 
 def main() -> None:
@@ -52,11 +57,11 @@ def main() -> None:
     for text, parts in CASES:
         audio = tts.speakers["mei"].generate(text).resampled(16000)
         silence = np.zeros(8000, np.float32)
-        sound = np.concatenate([silence, audio.samples, silence])
-        segments, _ = recogniser.transcribe(sound, language="ja", beam_size=5, temperature=0.0)
+        samples = np.concatenate([silence, audio.samples, silence])
+        segments, _ = recogniser.transcribe(samples, language="ja", beam_size=5, temperature=0.0)
         heard = "".join(segment.text for segment in segments).strip()
-        spoken = canonical(heard, kana)
-        through = [part for part in parts if canonical(part, kana) in spoken]
+        spoken = sound(heard, kana)
+        through = [part for part in parts if sound(part, kana) in spoken]
         kept += len(through)
         total += len(parts)
         lost = "、".join(part for part in parts if part not in through) or "–"
@@ -64,8 +69,8 @@ def main() -> None:
     print("# Intelligibility\n")
     print(
         "Twenty sentences, spoken by the embedded voice (`openjtalk:mei`) and written down by Whisper base "
-        "(faster-whisper, int8, beam 5, no prompt). A part counts as kept when its reading is in the reading of what was "
-        "heard; `benchmarks/intelligibility.py` makes this table.\n"
+        "(faster-whisper, int8, beam 5, no prompt). A part counts as kept when its reading is in the reading of what "
+        "was heard; `benchmarks/intelligibility.py` makes this table.\n"
     )
     print(f"**{kept} of {total} numbers, dates, units and names kept.**\n")
     print("| said | heard | not kept |\n|---|---|---|")

@@ -4,6 +4,7 @@ from engine.text.rules import clock, dates, digits, latin, marks, money, numbers
 from engine.text.rules.base import Rule
 
 RULES: tuple[Rule, ...] = (
+    *numbers.FIRST,
     *marks.EARLY,
     *numbers.EARLY,
     *web.RULES,

@@ -28,6 +28,17 @@ def number(match: re.Match[str]) -> str | None:
     return plain_number(text)
 
 
+@rule(
+    "number",
+    Kind.NUMBER,
+    "0",
+    r"[1-9]\d{0,3}(?=[年月日時分秒度円個本枚人回階台件歳](?![/⁄])|パーセント|メートル|キロ)",
+)
+def counted(match: re.Match[str]) -> str | None:
+    """A number in Japanese writing, which needs no other rule: tried first because it is so common."""
+    return match.group()
+
+
 @rule("digits after a point", Kind.NUMBER, ".", r"\.(\d+)(?![.\d])")
 def bare_fraction(match: re.Match[str]) -> str | None:
     """.5 is 0.5."""
@@ -310,6 +321,7 @@ def hyphen_before_unit(match: re.Match[str]) -> str | None:
     return "から"
 
 
+FIRST: tuple[Rule, ...] = (counted,)
 EARLY: tuple[Rule, ...] = (list_number, bracketed_number, equation)
 RULES: tuple[Rule, ...] = (
     glyph,
