@@ -14,7 +14,8 @@ from engine.text.rules.base import JAPANESE
 from engine.text.rules.latin import digit_words, longest_name
 from engine.text.types import Kind, Token
 
-_STARTS_A_RULE = "月火水木金土日開"  # short weekdays, doors; all other rules begin with a digit, a letter or a mark
+# Weekdays, doors, rain and numerals; all other rules begin with a digit, a letter or a mark.
+_STARTS_A_RULE = "月火水木金土日開降一二三四五六七八九十"
 _PLAIN = f"[{JAPANESE}Α-Ωα-ωゝ-ゟヽ-ヿㇰ-ㇿ〻]"
 _STRAY = "(?<![ぁ-ゖァ-ヺー])ー"  # a long vowel that follows no kana has its own rule
 _RUN = re.compile(f"{_PLAIN}(?:(?![{_STARTS_A_RULE}]|{_STRAY}){_PLAIN})*")

@@ -166,6 +166,14 @@ def month_day(match: re.Match[str]) -> str | None:
     return _date(match[1], match[2], match["week"])
 
 
+@rule("date", Kind.DATE, "0", rf"(?<![\d/.])(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}){END}(?P<week>{WEEKDAY})?")
+def year_last(match: re.Match[str]) -> str | None:
+    """12/25/2026, or 25/12/2026 where only that is a date."""
+    first, second = match[1], match[2]
+    day = _date(first, second, match["week"]) or _date(second, first, match["week"])
+    return day and f"{match[3]}年{day}"
+
+
 @rule("date", Kind.DATE, "0", rf"(?<![\d/.])(\d{{1,2}})\.(\d{{1,2}})(?P<week>{WEEKDAY})")
 def dotted_month_day(match: re.Match[str]) -> str | None:
     """12.1(火): only the weekday tells it from a decimal."""
@@ -250,6 +258,7 @@ RULES: tuple[Rule, ...] = (
     fraction_in_context,
     year_month,
     month_day,
+    year_last,
     dotted_month_day,
     english_date,
     weekday_in_brackets,

@@ -120,6 +120,12 @@ def power(match: re.Match[str]) -> str | None:
     return f"{lead}{sign}{digits}乗" if lead or sign else _apart(match, f"{digits}乗")
 
 
+@rule("power", Kind.NUMBER, "^", r"(?<=[\dA-Za-z)])\^(-?)(\d{1,4})(?!\d)")
+def caret(match: re.Match[str]) -> str | None:
+    """2^10."""
+    return f"の{'マイナス' if match[1] else ''}{match[2]}乗"
+
+
 @rule("power", Kind.NUMBER, "²", r"[⁺⁻]")
 def lone_power_sign(match: re.Match[str]) -> str | None:
     """A raised sign, as of an ion."""
@@ -333,6 +339,7 @@ RULES: tuple[Rule, ...] = (
     roman,
     latin_roman,
     power,
+    caret,
     lone_power_sign,
     plus_minus,
     minus,

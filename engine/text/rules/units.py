@@ -93,7 +93,12 @@ def floor(match: re.Match[str]) -> str | None:
     return f"{int(match[1])}階"
 
 
-@rule("floor", Kind.QUANTITY, "A", r"(?<![A-Za-z\d])B(\d)F?(?![A-Za-z\d])(?=階|F|$|[のにへでがはを、。,. ()/〜-])")
+@rule(
+    "floor",
+    Kind.QUANTITY,
+    "A",
+    r"(?<![A-Za-z\d])B(\d)(?:F(?![A-Za-z\d])|(?![A-Za-z\d])(?=階|$|[のにへでがはを、。,. ()/〜-]))",
+)
 def basement(match: re.Match[str]) -> str | None:
     """B1, B1F: below the ground. B5 and B4 are sizes of paper unless an F follows."""
     if match.group()[-1] != "F" and int(match[1]) > 3:

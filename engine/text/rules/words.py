@@ -18,10 +18,36 @@ def opens(match: re.Match[str]) -> str | None:
     return "あ" if _OPENS.search(before(match)) else None
 
 
+@rule("falls", Kind.TEXT, "あ", r"降(?=[らりるれろっ])")
+def falls(match: re.Match[str]) -> str | None:
+    """雨が降りそうです: フリ, where the front end sees オリ."""
+    return "ふ" if re.search(r"(?:雨|雪|あられ|ひょう|みぞれ|霰|雹|霙)[がもはの]?$", before(match, 5)) else None
+
+
+_NUMERALS = "一二三四五六七八九"
+
+
+@rule(
+    "minutes",
+    Kind.TIME,
+    "あ",
+    r"(?<![一二三四五六七八九十百千万何数])([二三四五])?(十)?([一二三四五六七八九])?(?=分(?:前|後|間|ほど|以内|おき|ごと|経))",
+)
+def minutes(match: re.Match[str]) -> str | None:
+    """五分前 is of time; the front end sees 五分 (ゴブ)."""
+    tens, ten, ones = match.groups()
+    if ones is None and tens is not None and ten is None:
+        tens, ones = None, tens
+    if tens is not None and ten is None:
+        return None
+    value = (_NUMERALS.index(tens) + 1 if tens else 1) * 10 if ten else 0
+    return str(value + (_NUMERALS.index(ones) + 1 if ones else 0))
+
+
 @rule("long vowel", Kind.TEXT, "あ", r"ー+")
 def long_vowel(match: re.Match[str]) -> str | None:
     """ー after anything but kana has no vowel to lengthen."""
     return match.group() if re.search(r"[ぁ-ゖァ-ヺ]$", before(match, 1)) else ""
 
 
-RULES: tuple[Rule, ...] = (opens, long_vowel)
+RULES: tuple[Rule, ...] = (opens, falls, minutes, long_vowel)

@@ -166,11 +166,12 @@ def test_no_random_text_raises(pipeline: TextPipeline) -> None:
 
 
 def _milliseconds(text: str) -> float:
+    # Of the processor: other work on the machine does not count.
     best = float("inf")
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.thread_time()
         normalize(text)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     return best * 1000
 
 
