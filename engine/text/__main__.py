@@ -18,8 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     for raw in sys.stdin.buffer:
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         answer = pipeline.script(line).normalized if options.normalized else pipeline.kana(line)
-        sys.stdout.write(" ".join(answer.splitlines()) + "\n")
-        sys.stdout.flush()
+        sys.stdout.buffer.write((" ".join(answer.splitlines()) + "\n").encode())  # UTF-8 whatever the locale
+        sys.stdout.buffer.flush()
     return 0
 
 
