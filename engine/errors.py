@@ -2,6 +2,7 @@
 
 EngineError
 ├── BadRequestError          the request is wrong: change it; repeating it fails again
+│   ├── DictionaryError      a dictionary of words is wrong: the message has a line for every mistake
 │   ├── InvalidOptionError   an option is out of range, or the voice does not have it
 │   ├── NothingToSayError    no readable character in the text
 │   ├── UnknownSpeakerError  no speaker of that name is loaded
@@ -25,6 +26,10 @@ class EngineError(Exception):
 
 class BadRequestError(EngineError):
     """The request itself is wrong; the same request will fail again."""
+
+
+class DictionaryError(BadRequestError):
+    """A dictionary of words is wrong; the message has one line for every mistake, with its place."""
 
 
 class InvalidOptionError(BadRequestError):

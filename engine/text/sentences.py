@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engine.text.normalize import is_readable
+from engine.text.characters import is_readable
 from engine.text.types import Sentence
 
 MAX_CHARACTERS = 90
@@ -22,6 +22,12 @@ PAUSE_FORCED = 0.05
 _CLOSERS = "」』）)】〉》〕\"'”’"
 _END = re.compile(rf"(?:[。！？!?]|\.(?=\s|$))[。！？!?.…]*[{re.escape(_CLOSERS)}]*|\n+")
 _CLAUSE = re.compile(r"[、,;；・…:：]|(?<=[ぁ-ん])[ ]")
+_WHOLE = re.compile(
+    r"\{[^{}|\n]{1,40}\|[^{}|\n]{1,45}\}|(?:マイナス|プラス|華氏|第|約|令和|平成|昭和)?"
+    r"(?:\d[\d.]{0,40}(?:[ァ-ヺー]{1,20}|[一-龠々]{1,4}|)){1,3}"
+)
+"""Not cut: a reading in its notation, and a number with its sign and its unit, also 12月24日 and 1時間30分."""
+
 _OPENING = {"「": "」", "『": "』", "(": ")", "（": "）"}
 
 
@@ -64,21 +70,39 @@ def _inside_quotation(text: str, start: int, end: int) -> bool:
 
 def _clauses(sentence: str, pause: float) -> list[tuple[str, float]]:
     cut: list[tuple[str, float]] = []
-    rest = sentence
-    while len(rest) > MAX_CHARACTERS:
-        window = rest[:MAX_CHARACTERS]
-        breaths = [match.end() for match in _CLAUSE.finditer(window) if match.end() > MAX_CHARACTERS // 4]
-        at, gap = (breaths[-1], PAUSE_CLAUSE) if breaths else (_word_boundary(window), PAUSE_FORCED)
-        cut.append((rest[:at], gap))
-        rest = rest[at:]
-    cut.append((rest, pause))
+    start = 0
+    while len(sentence) - start > MAX_CHARACTERS:
+        at, gap = _cut(sentence[start : start + 2 * MAX_CHARACTERS])
+        cut.append((sentence[start : start + at], gap))
+        start += at
+    cut.append((sentence[start:], pause))
     return cut
 
 
-def _word_boundary(window: str) -> int:
-    """The last place where a word probably begins: from kana to kanji, or between scripts."""
-    for at in range(len(window) - 1, len(window) // 2, -1):
-        before, after = window[at - 1], window[at]
-        if "ぁ" <= before <= "ん" and not "ぁ" <= after <= "ん":
-            return at
-    return len(window)
+def _cut(window: str) -> tuple[int, float]:
+    """Where to cut a sentence that is longer than the window allows, and how long to breathe there.
+
+    Args:
+        window: the beginning of the sentence, long enough to show what the end of a piece would cut through.
+    """
+    whole = [match.span() for match in _WHOLE.finditer(window)]
+
+    def is_free(at: int) -> bool:
+        return not any(start < at < end for start, end in whole)
+
+    breaths = [match.end() for match in _CLAUSE.finditer(window) if MAX_CHARACTERS // 4 < match.end() <= MAX_CHARACTERS]
+    for at in reversed(breaths):
+        if is_free(at):
+            return at, PAUSE_CLAUSE
+    for at in range(MAX_CHARACTERS, MAX_CHARACTERS // 2, -1):
+        if _begins_word(window[at - 1], window[at]) and is_free(at):
+            return at, PAUSE_FORCED
+    for start, end in whole:
+        if 0 < start < MAX_CHARACTERS < end:
+            return start, PAUSE_FORCED
+    return MAX_CHARACTERS, PAUSE_FORCED
+
+
+def _begins_word(before: str, after: str) -> bool:
+    """Where a word probably begins: from kana to something else."""
+    return "ぁ" <= before <= "ん" and not "ぁ" <= after <= "ん"
