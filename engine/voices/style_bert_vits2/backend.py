@@ -103,7 +103,7 @@ class Synthesizer(Protocol):
 
     @property
     def feature_size(self) -> int:
-        """D, the size of the BERT features that it takes."""
+        """D, the size of the BERT features that it takes; 0 if the graph leaves it open."""
 
     def synthesize(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> NetworkOutput:
         """Compute the audio of one utterance."""
@@ -121,6 +121,10 @@ class FeatureExtractor(Protocol):
     @property
     def fingerprint(self) -> str:
         """Changes whenever the features of a text could change."""
+
+    @property
+    def feature_size(self) -> int:
+        """D, numbers a token; 0 if the graph leaves it open."""
 
     def features(self, token_ids: Integers) -> Floats:
         """Hidden states of the third last layer, shape [T, D], for token ids of shape [T] with CLS and SEP."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,6 +107,7 @@ class StyleVectors:
             raise VoiceNotAvailableError(message)
         self._vectors: Floats = vectors.astype(np.float32)
         self._rows = dict(styles)
+        self.fingerprint = hashlib.sha256(self._vectors.tobytes() + repr(self._rows).encode()).hexdigest()[:16]
 
     @property
     def names(self) -> tuple[str, ...]:

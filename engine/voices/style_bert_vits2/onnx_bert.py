@@ -25,6 +25,7 @@ class OnnxBert:
             message = f"{path} is not a graph of BERT: it lacks {', '.join(sorted(missing))}; fetch onnx/bert again"
             raise VoiceNotAvailableError(message)
         self._inputs = set(self._graph.inputs)
+        self.feature_size = self._graph.last_size(self._graph.outputs[0])
         self._size = sum(file.stat().st_size for file in folder.glob(f"{path.name}*"))
         self.fingerprint = f"bert {content_hash(path, cache)[:24]} {runtime().__version__}"
 

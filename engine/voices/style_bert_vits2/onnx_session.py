@@ -86,7 +86,8 @@ class Graph:
         self.inputs = {
             item.name: (_numpy_type(path, item.name, item.type), tuple(item.shape)) for item in session.get_inputs()
         }
-        self.outputs = [item.name for item in session.get_outputs()]
+        self._output_shapes = {item.name: tuple(item.shape) for item in session.get_outputs()}
+        self.outputs = list(self._output_shapes)
 
     def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
         """Compute outputs by name; inputs are cast to the types and shapes that the graph declares.
@@ -102,6 +103,11 @@ class Graph:
             message = f"{self.path} failed ({_first_line(error)})"
             raise EngineDefectError(message) from error
         return [np.asarray(result) for result in results]
+
+    def last_size(self, output: str) -> int:
+        """Size of the last dimension of an output; 0 if the graph leaves it open."""
+        size = self._output_shapes[output][-1] if self._output_shapes[output] else 0
+        return size if isinstance(size, int) else 0
 
     def close(self) -> None:
         """Free the session. Closing twice is harmless."""

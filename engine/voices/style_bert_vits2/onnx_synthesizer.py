@@ -40,8 +40,8 @@ class PublishedSynthesizer:
 
     def synthesize(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> NetworkOutput:  # noqa: ARG002
         """See ``Synthesizer``."""
-        feed = {self._names[name]: value for name, value in feed(network_input, controls).items()}
-        results = self._graph.run(feed, [self._audio, *self._durations])
+        given = {self._names[name]: value for name, value in feed(network_input, controls).items()}
+        results = self._graph.run(given, [self._audio, *self._durations])
         durations = results[1].reshape(-1).astype(np.int64) if self._durations else None
         return NetworkOutput(_samples(results[0], self._graph.path), durations)
 
