@@ -63,7 +63,7 @@ def test_missing_damaged_or_too_few_style_vectors(tmp_path: Path):
     with pytest.raises(VoiceNotAvailableError, match=r"it has no style_vectors\.npy"):
         StyleVectors(tmp_path, {"Neutral": 0})
     (tmp_path / "style_vectors.npy").write_bytes(b"no array")
-    with pytest.raises(VoiceNotAvailableError, match="cannot be read .*; fetch the voice again"):
+    with pytest.raises(VoiceNotAvailableError, match=r"cannot be read .*; fetch the voice again"):
         StyleVectors(tmp_path, {"Neutral": 0})
     np.save(tmp_path / "style_vectors.npy", np.zeros((1, 256), np.float32))
     with pytest.raises(VoiceNotAvailableError, match=r"holds \(1, 256\); one row for each of the 3 styles"):
