@@ -53,8 +53,13 @@ def thread_budget() -> int:
     return cores if cores <= 4 else min(cores // 2, _MAX_THREADS)
 
 
-def session_options(level: str = "ORT_ENABLE_ALL") -> Any:
-    """Options of a session: the thread budget, no spinning, errors only."""
+def session_options(level: str = "ORT_ENABLE_ALL", *, packed: bool = True) -> Any:
+    """Options of a session: the thread budget, no spinning, errors only.
+
+    Args:
+        level: of graph optimisation.
+        packed: whether weights are copied into the order that is quickest to compute with.
+    """
     ort = runtime()
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
@@ -63,16 +68,18 @@ def session_options(level: str = "ORT_ENABLE_ALL") -> Any:
     options.log_severity_level = 3
     # Threads that wait by spinning take the processor from whatever else runs on a small machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if not packed:
+        options.add_session_config_entry("session.disable_prepacking", "1")
     return options
 
 
 class Graph:
     """A loaded ONNX graph, run on the processor."""
 
-    def __init__(self, path: Path, *, level: str = "ORT_ENABLE_ALL", options: Any = None) -> None:
+    def __init__(self, path: Path, *, packed: bool = True, level: str = "ORT_ENABLE_ALL", options: Any = None) -> None:
         ort = runtime()
         errors = _runtime_errors()
-        options = options or session_options(level)
+        options = options or session_options(level, packed=packed)
         try:
             session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except errors as error:

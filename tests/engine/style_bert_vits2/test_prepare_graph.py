@@ -1,5 +1,7 @@
 import hashlib
+import json
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import pytest
 from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2 import graph_check, graph_split, prepare_graph
 from engine.voices.style_bert_vits2.content_hash import content_hash
+from engine.voices.style_bert_vits2.graph_cache import facts_of
 from engine.voices.style_bert_vits2.graph_file import load_model
 from engine.voices.style_bert_vits2.onnx_synthesizer import (
     PARTS,
@@ -52,16 +55,14 @@ def test_what_is_prepared_leaves_no_traces_of_the_work(graph: Path, cache: Path)
     assert sorted(file.name for file in folder.iterdir()) == [*parts, "prepared.json"]
 
 
-def test_a_decoder_that_looks_further_than_it_says_does_not_pass(graph: Path, tmp_path: Path):
-    assert isinstance(open_synthesizer(graph, tmp_path, margin=4), PublishedSynthesizer)
-
-
 @pytest.mark.parametrize("window", [1, 5, 16, 10_000])
 def test_windows_are_not_heard(graph: Path, cache: Path, window: int):
     open_synthesizer(graph, cache, margin=MARGIN)
     (folder,) = prepared_folders(cache)
     case = Case("s01_short__n0")
-    output = prepare_graph._prepared(folder, window=window).synthesize(case.input, case.controls, GivenNoise())
+    output = prepare_graph._opened(folder, facts_of(folder), "hash", window=window).synthesize(
+        case.input, case.controls, GivenNoise()
+    )
     assert np.abs(output.samples[::16] - case.stored["audio_every_16th"]).max() < 1e-4
 
 
@@ -84,11 +85,11 @@ def test_a_cache_that_cannot_be_written_leaves_the_original(
     (tmp_path / "file").write_text("")
     synthesizer = open_synthesizer(graph, tmp_path / "file", margin=MARGIN)
     assert isinstance(synthesizer, PublishedSynthesizer)
-    assert "is used as it is: nothing can be kept in" in caplog.text
+    assert "is used as it is, its speech is not reproducible: nothing can be kept in" in caplog.text
 
 
 def test_a_full_disk_leaves_the_original_and_no_litter(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def full(_path: Path, _content: str, work: Path, _margin: int) -> None:
+    def full(_path: Path, work: Path, _margin: int) -> None:
         (work / "half").write_text("half")
         raise OSError(28, "No space left on device")
 
@@ -100,7 +101,7 @@ def test_a_full_disk_leaves_the_original_and_no_litter(graph: Path, tmp_path: Pa
 def test_a_graph_that_cannot_be_prepared_is_tried_once(
     graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    def differing(_path: Path, _content: str, work: Path, _margin: int) -> None:
+    def differing(_path: Path, work: Path, _margin: int) -> None:
         (work / "half").write_text("half")
         raise graph_split.UnknownGraphError("the prepared graph differs by 0.5")
 
@@ -126,6 +127,11 @@ def test_what_says_something_else_does_not_pass(graph: Path, cache: Path, tmp_pa
     longer = [replace(output, durations=output.durations + 1) for output in wanted.outputs]
     with pytest.raises(graph_split.UnknownGraphError, match="other durations"):
         graph_check.verify(replace(wanted, outputs=longer), prepared)
+    (folder,) = prepared_folders(cache)
+    graph_check.verify(wanted, prepare_graph._opened(folder, facts_of(folder), "hash", window=8))
+    short_sighted = json.dumps(json.loads(facts_of(folder)) | {"margin": 4})
+    with pytest.raises(graph_split.UnknownGraphError, match="differs by"):
+        graph_check.verify(wanted, prepare_graph._opened(folder, short_sighted, "hash", window=8))
 
 
 def test_a_damaged_preparation_is_made_again(
@@ -151,6 +157,19 @@ def test_the_hash_follows_the_content_and_is_computed_once(tmp_path: Path, monke
     second = content_hash(graph, cache)
     graph.with_name("synthesizer.onnx.data").write_bytes(b"weights")
     assert len({first, second, content_hash(graph, cache)}) == 3
+
+
+def test_what_a_killed_process_left_is_cleared_away_in_time(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    old, young = (tmp_path / "prepared" / f".{name}.part" for name in ("old", "young"))
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    monkeypatch.setattr(prepare_graph, "_build", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    open_synthesizer(graph, tmp_path, margin=MARGIN)
+    assert not old.exists()
+    assert young.exists()
 
 
 def test_two_processes_may_prepare_at_once(graph: Path, tmp_path: Path):
@@ -180,29 +199,35 @@ def test_a_truncated_graph_is_told_in_a_sentence(graph: Path, tmp_path: Path):
         open_synthesizer(cut, tmp_path / "cache", margin=MARGIN)
 
 
-def test_other_exporters_names_and_scalars_are_understood(graph: Path, tmp_path: Path):
-    names = {"x": "x_tst", "x_lengths": "x_tst_lengths", "tone": "tones"}
-    renamed = tmp_path / "synthesizer.onnx"
-    onnx.save(_renamed(onnx.load(graph), names), renamed)
-    case = Case("s01_short__n0")
-    for synthesizer in (
-        PublishedSynthesizer(renamed, "hash"),
-        open_synthesizer(renamed, tmp_path / "cache", margin=MARGIN),
-    ):
-        output = synthesizer.synthesize(case.input, case.controls, GivenNoise())
-        assert np.abs(output.samples[::16] - case.stored["audio_every_16th"]).max() < 1e-4
-
-
-def test_a_graph_without_durations_still_tells_them_when_prepared(graph: Path, tmp_path: Path):
+def test_other_exporters_graphs_without_durations_are_understood(graph: Path, tmp_path: Path):
     model = graph_split.with_outputs(onnx.load(graph), "audio")
-    bare = tmp_path / "synthesizer.onnx"
-    onnx.save(model, bare)
+    other = tmp_path / "synthesizer.onnx"
+    onnx.save(_renamed(model, {"x": "x_tst", "x_lengths": "x_tst_lengths", "tone": "tones"}), other)
     case = Case("s01_short__n0")
-    assert PublishedSynthesizer(bare, "hash").synthesize(case.input, case.controls, GivenNoise()).durations is None
-    output = open_synthesizer(bare, tmp_path / "cache", margin=MARGIN).synthesize(
-        case.input, case.controls, GivenNoise()
-    )
+    published = PublishedSynthesizer(other, "hash").synthesize(case.input, case.controls, GivenNoise())
+    prepared = open_synthesizer(other, tmp_path / "cache", margin=MARGIN)
+    output = prepared.synthesize(case.input, case.controls, GivenNoise())
+    for made in (published, output):
+        assert np.abs(made.samples[::16] - case.stored["audio_every_16th"]).max() < 1e-4
+    assert published.durations is None
     assert np.array_equal(output.durations, case.stored["durations"])
+
+
+def test_numbers_may_be_scalars(graph: Path, tmp_path: Path):
+    model = onnx.load(graph)
+    unsqueezed = {"length_scale": "length_scale_1", "noise_scale": "noise_scale_1"}
+    for item in model.graph.input:
+        if item.name in unsqueezed:
+            del item.type.tensor_type.shape.dim[:]
+    _renamed(model, dict(unsqueezed.items()), inputs=False)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1], np.int64), "one"))
+    for name, new in unsqueezed.items():
+        model.graph.node.insert(0, onnx.helper.make_node("Reshape", [name, "one"], [new]))
+    scalar = tmp_path / "synthesizer.onnx"
+    onnx.save(model, scalar)
+    case = Case("s01_short__n0")
+    output = PublishedSynthesizer(scalar, "hash").synthesize(case.input, case.controls, GivenNoise())
+    assert np.abs(output.samples[::16] - case.stored["audio_every_16th"]).max() < 1e-4
 
 
 def test_parts_beside_a_graph_are_used_as_they_are(
@@ -282,9 +307,10 @@ def test_a_graph_that_is_built_otherwise_is_run_as_it_is(graph: Path, tmp_path: 
     assert "not reproducible: noise of another than the standard normal distribution" in caplog.text
 
 
-def _renamed(model: onnx.ModelProto, names: dict[str, str]) -> onnx.ModelProto:
-    for item in model.graph.input:
-        item.name = names.get(item.name, item.name)
+def _renamed(model: onnx.ModelProto, names: dict[str, str], *, inputs: bool = True) -> onnx.ModelProto:
+    if inputs:
+        for item in model.graph.input:
+            item.name = names.get(item.name, item.name)
     for node in model.graph.node:
         for at, name in enumerate(node.input):
             node.input[at] = names.get(name, name)
