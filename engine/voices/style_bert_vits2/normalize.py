@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 _CLASSES = {
     ",": "、，・·",
@@ -23,6 +24,9 @@ _UNKNOWN = re.compile(
 )
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
+# A reading given in the text, {surface|kana:accent}: the front end's matter, to be left as it is.
+_READING = re.compile(r"(\{[^{}|\n]{1,40}\|[ぁ-ゔァ-ヴー]{1,40}(?::[0-9]{1,2})?\})")
+
 _KANJI_DIGITS = {digit: str(value) for value, digit in enumerate("〇一二三四五六七八九")}
 _POSITIONAL = re.compile(r"[〇一二三四五六七八九]{2,}")
 _BREAKS = str.maketrans(
@@ -31,9 +35,11 @@ _BREAKS = str.maketrans(
 
 
 def normalize(text: str) -> str:
-    """The text as models of this family know it: NFKC, marks folded into ``!?,.'-``, everything else taken out."""
-    folded = unicodedata.normalize("NFKC", _without_surrogates(text)).translate(_MARKS)
-    return _UNKNOWN.sub("", _THOUSANDS.sub("", folded))
+    """The text as models of this family know it: NFKC, marks folded into ``!?,.'-``, everything else taken out.
+
+    Readings in the notation of the text pipeline stay as they are, here and in ``respell``.
+    """
+    return _beside_readings(text, _normalized)
 
 
 def respell(text: str) -> str:
@@ -42,9 +48,23 @@ def respell(text: str) -> str:
     〇 becomes a digit in a number (二〇二四) and マル elsewhere, colons and arrows become pauses, and Latin letters
     lose their accents.
     """
-    numbers = _POSITIONAL.sub(_digits, _without_surrogates(text))
+    return _beside_readings(text, _respelled)
+
+
+def _normalized(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).translate(_MARKS)
+    return _UNKNOWN.sub("", _THOUSANDS.sub("", folded))
+
+
+def _respelled(text: str) -> str:
+    numbers = _POSITIONAL.sub(_digits, text)
     plain = unicodedata.normalize("NFKC", numbers.translate(_BREAKS))
     return "".join(_unaccented(character) for character in plain)
+
+
+def _beside_readings(text: str, change: Callable[[str], str]) -> str:
+    pieces = _READING.split(_without_surrogates(text))  # every second one is a reading
+    return "".join(piece if at % 2 else change(piece) for at, piece in enumerate(pieces))
 
 
 def _digits(match: re.Match[str]) -> str:

@@ -59,6 +59,11 @@ def test_what_is_heard_is_respelled_so_that_it_stays(text: str, spoken: str):
     assert respell(text) == spoken
 
 
+def test_readings_in_the_text_are_left_to_the_front_end():
+    text = "{橋|はし:2}:を{Wi-Fi|ワイファイ}。{壊れ|:"
+    assert normalize(respell(text)) == "{橋|はし:2},を{Wi-Fi|ワイファイ}.壊れ,"
+
+
 def test_numbers_keep_their_sound_changes(front_end: FrontEnd):
     reading = read(normalize("10分後に3.5度、1,234円"), front_end)
     assert "".join(reading.phonemes) == "_juqpuNgonisaNteNgodo,seNnihyakusaNjuuyoeN_"
