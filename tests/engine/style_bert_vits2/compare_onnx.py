@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from engine.text.openjtalk import FrontEnd
+from engine.text.openjtalk import has_mora, library
 from engine.voices.style_bert_vits2.backend import Controls, NetworkInput
 from engine.voices.style_bert_vits2.model_folder import read_config
 from engine.voices.style_bert_vits2.normalize import normalize
@@ -26,6 +26,16 @@ from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 
 _loaded: dict = {}
 _work = tempfile.TemporaryDirectory(prefix="compare-onnx-")
+
+
+class _PlainFrontEnd:
+    """Open JTalk as the reference results know it, without what the text pipeline does better."""
+
+    def features(self, text):
+        return library().run_frontend(text, predict_nani=False)
+
+    def labels(self, features):
+        return library().make_label(features) if has_mora(features) else []
 
 
 class _Given:
@@ -51,7 +61,7 @@ def load(model_dir: str, bert_dir: str) -> None:
     margin = read_config(folder).margin
     _loaded["synthesizer"] = open_synthesizer(folder / "synthesizer.onnx", Path(_work.name) / "cache", margin=margin)
     _loaded["tokenizer"] = CharacterTokenizer.load(Path(bert_dir))
-    _loaded["front_end"] = FrontEnd()
+    _loaded["front_end"] = _PlainFrontEnd()
 
 
 def text(written: str) -> dict:
