@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -15,6 +15,7 @@ from typing import Any, Self
 from platformdirs import user_cache_path
 
 from engine.errors import EngineError, InvalidOptionError, PrepareError, UnknownSpeakerError
+from engine.memory import trim
 from engine.options import SpeechOptions
 from engine.sources import parse_source
 from engine.speaker import Speaker
@@ -60,6 +61,7 @@ class TTS:
         self._cache = Path(cache_dir).expanduser() if cache_dir else cache_root()
         self._specs: dict[str, _Spec] = {}
         self._speakers: dict[str, Speaker] = {}
+        self._families: dict[str, VoiceFamily] = {}
         self._lock = threading.RLock()
 
     def __enter__(self) -> Self:
@@ -142,7 +144,7 @@ class TTS:
     def release_memory(self) -> None:
         """Give memory that is no longer needed back to the system."""
         gc.collect()
-        _malloc_trim()
+        trim()
 
     def close(self) -> None:
         """Unload all speakers. Closing twice is harmless."""
@@ -155,7 +157,10 @@ class TTS:
 
     def _loaded(self, name: str, spec: _Spec, context: LoadContext) -> Speaker:
         source = parse_source(spec.source)
-        voice = _family(source.family).load(source.model, context)
+        if source.family not in self._families:  # kept: what its voices share lives in it
+            self._families[source.family] = _family(source.family)
+        model = source.model or spec.voice or name
+        voice = self._families[source.family].load(model, replace(context, source=source.tree))
         return Speaker(name, voice, self.text, spec.defaults)
 
 
@@ -174,14 +179,9 @@ def _family(name: str) -> VoiceFamily:
             from engine.voices.openjtalk import OpenJTalkFamily  # noqa: PLC0415
 
             return OpenJTalkFamily()
+        case "style_bert_vits2":
+            from engine.voices.style_bert_vits2.family import StyleBertVits2Family  # noqa: PLC0415
+
+            return StyleBertVits2Family()
     message = f"no voice family {name!r}"
     raise AssertionError(message)
-
-
-def _malloc_trim() -> None:
-    """Ask glibc to return freed pages; other C libraries have no such call and need none."""
-    import ctypes  # noqa: PLC0415
-
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

@@ -1,0 +1,125 @@
+"""Prepared graphs in the cache: made once, whole or not at all, and never in the way of the original."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+from uuid import uuid4
+
+from engine.errors import EngineError
+from engine.memory import trim
+from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
+from engine.voices.style_bert_vits2.onnx_session import Graph, runtime, session_options
+
+Opened = TypeVar("Opened")
+
+_DONE = "prepared.json"
+_REFUSED = "refused.txt"
+_ABANDONED = 3600  # seconds after which a working folder belongs to no running process
+_log = logging.getLogger(__name__)
+
+
+def open_prepared(
+    path: Path,
+    content: str,
+    cache: Path,
+    revision: str,
+    *,
+    build: Callable[[Path], str],
+    opened: Callable[[Path], Opened],
+    loss: str,
+) -> Opened | None:
+    """Open what was prepared of a graph; the first time, prepare it.
+
+    Two processes may do so at once; a damaged preparation is made again.
+
+    Args:
+        path: of the original.
+        content: its hash.
+        cache: folder for what is prepared; need not exist, and may turn out not to be writable.
+        revision: raised whenever a graph would be prepared otherwise.
+        build: fills a working folder and returns what ``opened`` must know, as text; it raises ``UnknownGraphError``
+            where a graph cannot be prepared, which is remembered.
+        opened: opens a folder that ``build`` filled.
+        loss: what the user loses with the original, for the log.
+
+    Returns:
+        What ``opened`` returned; None if the original has to do.
+    """
+    folder = cache / "prepared" / f"{content[:24]}-onnxruntime{runtime().__version__}-{revision}"
+    for _ in range(2):
+        if not (folder / _DONE).exists() and not (folder / _REFUSED).exists():
+            _prepare(path, folder, build, loss)
+        if not (folder / _DONE).exists():
+            return None
+        try:
+            return opened(folder)
+        except (EngineError, OSError, ValueError, KeyError, TypeError) as error:
+            _log.warning("What was prepared in %s is damaged (%s); it is made again.", folder, error)
+            shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def facts_of(folder: Path) -> str:
+    """What ``build`` returned.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return (folder / _DONE).read_text("utf-8")
+
+
+def optimize(path: Path, target: Path, level: str, weights: str | None = None) -> None:
+    """Let ONNX Runtime simplify a graph and write it, with ``weights`` as the file beside it."""
+    options = session_options(level)
+    options.optimized_model_filepath = str(target)
+    if weights:
+        options.add_session_config_entry("session.optimized_model_external_initializers_file_name", weights)
+        options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
+    Graph(path, options=options).close()
+
+
+def _prepare(path: Path, folder: Path, build: Callable[[Path], str], loss: str) -> None:
+    """Make the folder appear whole, or say in it why it cannot be made, or log why it cannot be written."""
+    try:
+        with _appearing(folder) as work:
+            try:
+                (work / _DONE).write_text(build(work), "utf-8")
+            except (UnknownGraphError, EngineError) as error:
+                _log.warning("%s is used as it is, %s: %s.", path, loss, error)
+                shutil.rmtree(work)
+                work.mkdir()
+                (work / _REFUSED).write_text(f"{error}\n", "utf-8")
+    except OSError as error:
+        _log.warning("%s is used as it is, %s: nothing can be kept in %s (%s).", path, loss, folder.parent, error)
+    except ImportError as error:
+        _log.warning("%s is used as it is, %s: %s; run: pip install onnx", path, loss, error)
+    finally:
+        gc.collect()
+        trim()  # the graph was in memory several times over
+
+
+@contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    """A working folder that takes the place of ``folder`` at the end, unless another process was first."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(".*.part"):
+        if time.time() - left.stat().st_mtime > _ABANDONED:
+            shutil.rmtree(left, ignore_errors=True)
+    work = folder.parent / f".{folder.name}.{uuid4().hex}.part"
+    work.mkdir()
+    try:
+        yield work
+        try:
+            work.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process has just prepared the same graph
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

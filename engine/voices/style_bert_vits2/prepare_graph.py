@@ -1,0 +1,99 @@
+"""The one-time preparation of a published synthesizer graph into the cache.
+
+It makes speech reproducible (noise becomes an input), loading quick (constants folded: a traced graph has 15,000
+nodes) and memory small (weights in files of their own, which are mapped; the decoder by itself, which can then run in
+windows). What it made is compared with the original before it is used; where anything stands in the way, the original
+is used as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from engine.voices.style_bert_vits2 import graph_check, graph_split
+from engine.voices.style_bert_vits2.content_hash import content_hash
+from engine.voices.style_bert_vits2.graph_cache import facts_of, open_prepared, optimize
+from engine.voices.style_bert_vits2.graph_file import load_model, save_model
+from engine.voices.style_bert_vits2.graph_names import resolve_inputs
+from engine.voices.style_bert_vits2.onnx_synthesizer import (
+    CONVERTED_NAMES,
+    PARTS,
+    WINDOW,
+    PartedSynthesizer,
+    PartNames,
+    PublishedSynthesizer,
+)
+
+PREPARATION_REVISION = "1"
+"""Raised whenever a graph would be prepared otherwise."""
+
+_TRIAL_WINDOW = 8  # so small that even the short sample is decoded in several
+
+
+def open_synthesizer(path: Path, cache: Path, *, margin: int) -> PublishedSynthesizer | PartedSynthesizer:
+    """Load a published graph: in the parts that lie beside it or were prepared, else as it is.
+
+    The first time for a graph without parts, they are prepared.
+
+    Args:
+        path: of the published graph.
+        cache: folder for what is prepared; need not exist, and may turn out not to be writable.
+        margin: see ``PartedSynthesizer``.
+
+    Raises:
+        VoiceNotAvailableError: the graph itself cannot be used.
+    """
+    content = content_hash(path, cache)
+    if all((path.parent / name).is_file() for name in PARTS):
+        return PartedSynthesizer(path.parent, content[:24], CONVERTED_NAMES, margin=margin)
+    prepared = open_prepared(
+        path,
+        content,
+        cache,
+        PREPARATION_REVISION,
+        build=lambda work: _build(path, work, margin),
+        opened=lambda folder: _opened(folder, facts_of(folder), content[:24]),
+        loss="its speech is not reproducible",
+    )
+    return prepared or PublishedSynthesizer(path, content[:24])
+
+
+def _opened(folder: Path, text: str, content: str, *, window: int = WINDOW) -> PartedSynthesizer:
+    facts = json.loads(text)
+    names = PartNames(facts["inputs"], graph_split.NOISE_W, graph_split.NOISE, facts["durations"], facts["latent"])
+    return PartedSynthesizer(folder, content, names, margin=facts["margin"], channels=facts["channels"], window=window)
+
+
+def _build(path: Path, work: Path, margin: int) -> str:
+    model = load_model(path)
+    inputs = dict(resolve_inputs(path, [item.name for item in model.graph.input]))
+    marks = graph_split.landmarks(model)
+    wanted = graph_check.expected(model, marks, inputs, work / "original.onnx")
+
+    graph_split.with_noise_inputs(model, marks)
+    whole, folded = work / "whole.onnx", work / "folded.onnx"
+    save_model(graph_split.with_outputs(model, marks.audio, marks.durations, marks.latent), whole)
+    del model
+    optimize(whole, folded, "ORT_ENABLE_BASIC")
+    for name, part in zip(PARTS, graph_split.split(load_model(folded), marks), strict=True):
+        save_model(part, whole)
+        # Not more than EXTENDED: what ALL adds is for the very processor, and quickly done at each load.
+        optimize(whole, work / name, "ORT_ENABLE_EXTENDED", weights=f"{name}.data")
+    whole.unlink()
+    folded.unlink()
+    facts = json.dumps(
+        {
+            "inputs": inputs,
+            "durations": marks.durations,
+            "latent": marks.latent,
+            "channels": wanted.channels,
+            "margin": margin,
+        }
+    )
+    prepared = _opened(work, facts, "trial", window=_TRIAL_WINDOW)
+    try:
+        graph_check.verify(wanted, prepared)
+    finally:
+        prepared.close()
+    return facts
