@@ -1,0 +1,141 @@
+"""The BERT of JP-Extra models in PyTorch: ku-nlp/deberta-v2-large-japanese-char-wwm, through transformers.
+
+Architecture: He, Gao, Chen 2021, "DeBERTaV3", arXiv:2111.09543, and "DeBERTa", arXiv:2006.03654.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+from transformers import DebertaV2Config, DebertaV2Model
+
+from engine.audio import Samples
+from engine.errors import VoiceNotAvailableError
+
+DROPPED_LAYERS = 2
+"""The feature is hidden_states[-3]: what the last two layers and the language-model head would do is never needed."""
+
+_PREFIX = "deberta."
+
+
+class TorchBert:
+    """A loaded BERT, float32. Text of one utterance at a time; shared by all voices of a device.
+
+    Args:
+        folder: with config.json and model.safetensors, as transformers writes it.
+        device: "cpu", "cuda" or "cuda:N".
+
+    Raises:
+        VoiceNotAvailableError: a file is missing, damaged, or not of a DeBERTa v2.
+    """
+
+    def __init__(self, folder: Path, device: str = "cpu") -> None:
+        self._device = torch.device(device)
+        self.model = load_bert(folder).to(self._device)
+
+    @property
+    def channels(self) -> int:
+        """Length D of a feature."""
+        return int(self.model.config.hidden_size)
+
+    def features(self, ids: Sequence[int]) -> Samples:
+        """Features of tokens, those of [CLS] and [SEP] included.
+
+        Args:
+            ids: of the tokens, from 0 to the size of the vocabulary - 1.
+
+        Returns:
+            float32 [T, D].
+        """
+        with torch.inference_mode():
+            result: Samples = self.tensor(ids)[0].cpu().numpy().astype(np.float32, copy=False)
+        return result
+
+    def tensor(self, ids: Sequence[int]) -> Tensor:
+        """The same, on the device: [1, T, D]."""
+        tokens = torch.tensor([list(ids)], dtype=torch.int64, device=self._device)
+        return self.model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state
+
+    def compile(self) -> None:
+        """Let ``torch.compile`` specialise the model; the first sentences take long after this."""
+        self.model.compile(dynamic=True)
+
+    def memory(self) -> int:
+        """Bytes of the weights."""
+        return sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
+
+
+def load_bert(folder: Path) -> Any:
+    """Read the part of a BERT that makes the features: a ``DebertaV2Model`` without its last two layers.
+
+    Raises:
+        VoiceNotAvailableError: a file is missing, damaged, or not of a DeBERTa v2.
+    """
+    config, tensors = read_bert(folder)
+    with torch.device("meta"):
+        model = DebertaV2Model(DebertaV2Config(**config))
+    wanted = model.state_dict()
+    for key, expected in wanted.items():
+        found = tensors.get(key)
+        if found is None or found.shape != expected.shape:
+            state = "is missing" if found is None else f"has the shape {list(found.shape)}"
+            message = (
+                f"{folder / 'model.safetensors'}: the tensor {_PREFIX}{key} {state} where {list(expected.shape)} is "
+                "expected; download ku-nlp/deberta-v2-large-japanese-char-wwm again"
+            )
+            raise VoiceNotAvailableError(message)
+    model.load_state_dict({key: tensors[key] for key in wanted}, assign=True)
+    return model.eval().requires_grad_(False)
+
+
+def read_bert(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The configuration, with the layer count of the features, and the tensors of the encoder in float32.
+
+    Keys are without the prefix ``deberta.``.
+
+    Raises:
+        VoiceNotAvailableError: a file is missing, damaged, or not of a DeBERTa v2.
+    """
+    weights = folder / "model.safetensors"
+    if not weights.is_file() and (folder / "pytorch_model.bin").is_file():
+        message = f"{folder} has its weights as a pickle, which is not read; put model.safetensors of the same BERT there"
+        raise VoiceNotAvailableError(message)
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        tensors = load_file(weights)
+    except FileNotFoundError as error:
+        message = (
+            f"the BERT needs {error.filename or weights}, which is not there; put config.json, vocab.txt and "
+            f"model.safetensors of ku-nlp/deberta-v2-large-japanese-char-wwm into {folder}"
+        )
+        raise VoiceNotAvailableError(message) from error
+    except (SafetensorError, ValueError, OSError) as error:
+        message = f"the BERT in {folder} cannot be read ({error}); download it again"
+        raise VoiceNotAvailableError(message) from error
+    if not isinstance(config, dict) or config.get("model_type") != "deberta-v2":
+        message = f"{folder / 'config.json'} is not of a DeBERTa v2; use ku-nlp/deberta-v2-large-japanese-char-wwm"
+        raise VoiceNotAvailableError(message)
+    layers = config["num_hidden_layers"] = int(config.get("num_hidden_layers", 24)) - DROPPED_LAYERS
+    prefixed = any(key.startswith(_PREFIX) for key in tensors)
+    kept = {
+        key.removeprefix(_PREFIX): tensor.to(torch.float32)
+        for key, tensor in tensors.items()
+        if (key.startswith(_PREFIX) or not prefixed) and not _dropped(key, layers)
+    }
+    # transformers takes the precision of the file (float16) for the precision of computing: features want float32
+    config.pop("torch_dtype", None)
+    config.pop("dtype", None)
+    return config, kept
+
+
+def _dropped(key: str, layers: int) -> bool:
+    _, layer, rest = key.partition("encoder.layer.")
+    return bool(layer) and int(rest.split(".", 1)[0]) >= layers
