@@ -93,6 +93,8 @@ def load_bert(folder: Path) -> Any:
             )
             raise VoiceNotAvailableError(message)
     model.load_state_dict({key: tensors[key] for key in wanted}, assign=True)
+    # the one buffer that is not in the file; positions have no embeddings in this BERT, so any length is fine
+    model.embeddings.position_ids = torch.arange(config.get("max_position_embeddings", 512)).unsqueeze(0)
     return model.eval().requires_grad_(False)
 
 
