@@ -52,9 +52,47 @@ class GraphBuilder:
         name = f"{np.dtype(dtype).name}_{value}"
         return name if name in self.initializers else self.weight(name, np.array(value, dtype))
 
+    def inline(self, model: onnx.ModelProto, prefix: str, values: Mapping[str, str]) -> None:
+        """Add the nodes and tensors of a model.
+
+        Args:
+            model: with a flat graph.
+            prefix: put before all its names, but those of ``values``.
+            values: names in this graph for inputs and outputs of the model.
+        """
+        names = {"": ""} | dict(values)
+
+        def renamed(name: str) -> str:
+            return names.setdefault(name, prefix + name)
+
+        for tensor in model.graph.initializer:
+            copy = onnx.TensorProto()
+            copy.CopyFrom(tensor)
+            copy.name = renamed(tensor.name)
+            self.initializers[copy.name] = copy
+        for node in model.graph.node:
+            copied = helper.make_node(
+                node.op_type,
+                [renamed(name) for name in node.input],
+                [renamed(name) for name in node.output],
+                name=prefix + node.name,
+                domain=node.domain,
+            )
+            copied.attribute.extend(node.attribute)
+            self.nodes.append(copied)
+
     def _fresh(self, operator: str) -> str:
         self._count += 1
         return f"{operator}_{self._count}"
+
+    def _needed(self, wanted: set[str]) -> list[onnx.NodeProto]:
+        """The nodes that the wanted values depend on; nodes stand in the order of computing."""
+        kept = []
+        for node in reversed(self.nodes):
+            if wanted.intersection(node.output):
+                kept.append(node)
+                wanted.update(node.input)
+        return kept[::-1]
 
     def model(
         self,
@@ -63,8 +101,11 @@ class GraphBuilder:
         outputs: Sequence[onnx.ValueInfoProto],
         opset: int,
     ) -> onnx.ModelProto:
-        """The finished graph."""
-        graph = helper.make_graph(self.nodes, name, list(inputs), list(outputs), list(self.initializers.values()))
+        """The finished graph: of all that was added, what the outputs need."""
+        nodes = self._needed({value.name for value in outputs})
+        used = {name for node in nodes for name in node.input}
+        tensors = [tensor for name, tensor in self.initializers.items() if name in used]
+        graph = helper.make_graph(nodes, name, list(inputs), list(outputs), tensors)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="asagoe")
         model.ir_version = 8  # of ONNX 1.10: every ONNX Runtime that knows the opset reads it
         return model
