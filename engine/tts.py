@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
@@ -60,6 +60,7 @@ class TTS:
         self._cache = Path(cache_dir).expanduser() if cache_dir else cache_root()
         self._specs: dict[str, _Spec] = {}
         self._speakers: dict[str, Speaker] = {}
+        self._families: dict[str, VoiceFamily] = {}
         self._lock = threading.RLock()
 
     def __enter__(self) -> Self:
@@ -155,7 +156,10 @@ class TTS:
 
     def _loaded(self, name: str, spec: _Spec, context: LoadContext) -> Speaker:
         source = parse_source(spec.source)
-        voice = _family(source.family).load(source.model, context)
+        if source.family not in self._families:  # kept: what its voices share lives in it
+            self._families[source.family] = _family(source.family)
+        model = source.model or spec.voice or name
+        voice = self._families[source.family].load(model, replace(context, source=source.tree))
         return Speaker(name, voice, self.text, spec.defaults)
 
 
@@ -174,6 +178,10 @@ def _family(name: str) -> VoiceFamily:
             from engine.voices.openjtalk import OpenJTalkFamily  # noqa: PLC0415
 
             return OpenJTalkFamily()
+        case "style_bert_vits2":
+            from engine.voices.style_bert_vits2.family import StyleBertVits2Family  # noqa: PLC0415
+
+            return StyleBertVits2Family()
     message = f"no voice family {name!r}"
     raise AssertionError(message)
 

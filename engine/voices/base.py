@@ -8,6 +8,7 @@ from typing import Protocol
 
 from engine.audio import Audio
 from engine.options import SpeechOptions
+from engine.sources import Source
 from engine.text import Sentence, TextPipeline
 
 
@@ -70,11 +71,13 @@ class LoadContext:
         device: "cpu", "cuda" or "cuda:N".
         text: the text pipeline that all speakers of the ``TTS`` share.
         cache: folder for what was fetched and prepared; may not exist yet.
+        source: the tree of files that the voice comes from; None for families that need none.
     """
 
     device: str
     text: TextPipeline
     cache: Path
+    source: Source | None = None
 
 
 class VoiceFamily(Protocol):

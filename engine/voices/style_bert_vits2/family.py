@@ -1,0 +1,98 @@
+"""The family ``style_bert_vits2``: from a source with the published layout to a voice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import EngineError, VoiceNotAvailableError
+from engine.sources import Source
+from engine.voices.base import LoadContext, Voice
+from engine.voices.style_bert_vits2.model_folder import StyleVectors, read_config
+from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
+from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
+from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
+from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
+
+TOKENIZER = "bert/tokenizer"
+BERT = "onnx/bert/q8"
+SPEAKERS = "onnx/speakers"
+
+_GRAPHS = ("synthesizer.onnx", "synthesizer_q8.onnx")
+
+
+@dataclass
+class _Shared:
+    """BERT with the number of voices that use it."""
+
+    tokenizer: CharacterTokenizer
+    bert: OnnxBert
+    users: int = 0
+
+
+class StyleBertVits2Family:
+    """Loads voices; the BERT of a source is loaded once and freed with its last voice."""
+
+    name = "style_bert_vits2"
+
+    def __init__(self) -> None:
+        self._shared: dict[tuple[Path, Path], _Shared] = {}
+        self._lock = threading.Lock()
+
+    def load(self, model: str, context: LoadContext) -> Voice:
+        """Load the voice of that name from the context's source."""
+        if context.device != "cpu":
+            message = f"voices of {self.name} cannot run on {context.device!r} yet; use the device cpu"
+            raise VoiceNotAvailableError(message)
+        if context.source is None:
+            message = f"{self.name} needs a source, for example file:///path/to/voices"
+            raise VoiceNotAvailableError(message)
+        folder = context.source.fetch(f"{SPEAKERS}/{model}")
+        cache = context.cache / self.name
+        config = read_config(folder)
+        styles = StyleVectors(folder, config.styles)
+        synthesizer = open_synthesizer(_graph(folder), cache)
+        try:
+            shared, release = self._acquire(context.source, cache)
+        except EngineError:
+            synthesizer.close()
+            raise
+        try:
+            return StyleBertVits2Voice(
+                config, styles, synthesizer, shared.bert, shared.tokenizer, text=context.text, on_close=release
+            )
+        except EngineError:
+            synthesizer.close()
+            release()
+            raise
+
+    def _acquire(self, source: Source, cache: Path) -> tuple[_Shared, Callable[[], None]]:
+        """BERT of a source, and what gives it back."""
+        key = (source.fetch(TOKENIZER).resolve(), source.fetch(BERT).resolve())
+        with self._lock:
+            if key not in self._shared:
+                tokenizer, bert = key
+                self._shared[key] = _Shared(CharacterTokenizer.load(tokenizer), OnnxBert(bert, cache))
+            self._shared[key].users += 1
+            return self._shared[key], lambda: self._release(key)
+
+    def _release(self, key: tuple[Path, Path]) -> None:
+        with self._lock:
+            shared = self._shared[key]
+            shared.users -= 1
+            if not shared.users:
+                del self._shared[key]
+                shared.bert.close()
+
+
+def _graph(folder: Path) -> Path:
+    for name in _GRAPHS:
+        if (folder / name).is_file():
+            return folder / name
+    if any(folder.glob("*.safetensors")):
+        message = f"{folder} holds a trained model; convert it: asagoe voices convert {folder} --to FOLDER"
+    else:
+        message = f"{folder} has no {_GRAPHS[0]}; fetch the voice again"
+    raise VoiceNotAvailableError(message)

@@ -1,0 +1,143 @@
+"""ONNX Runtime, with the settings of a service that runs for weeks beside others."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.errors import EngineDefectError, VoiceNotAvailableError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_NUMPY_TYPES = {
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+}
+_MAX_THREADS = 8
+# One computation at a time with all threads: as fast as two side by side with half of them, and never more threads
+# than the budget. Speakers still take turns at each stage of a sentence.
+_computing = threading.Lock()
+
+
+def runtime() -> ModuleType:
+    """Import ONNX Runtime.
+
+    Raises:
+        VoiceNotAvailableError: it is not installed, or not for this machine.
+    """
+    try:
+        import onnxruntime  # noqa: PLC0415 - 80 MB that only a neural voice needs
+    except ImportError as error:
+        message = f"neural voices need ONNX Runtime, which cannot be imported ({error}); run: pip install onnxruntime"
+        raise VoiceNotAvailableError(message) from error
+    onnxruntime.set_default_logger_severity(3)  # its warnings about unused initialisers concern no one here
+    return onnxruntime  # type: ignore[no-any-return]
+
+
+def thread_budget() -> int:
+    """Threads for computing: ``ASAGOE_THREADS``, else the cores of the process, hyper-threads not counted twice."""
+    wanted = os.environ.get("ASAGOE_THREADS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if cores <= 4 else min(cores // 2, _MAX_THREADS)
+
+
+def session_options(level: str = "ORT_ENABLE_ALL") -> Any:
+    """Options of a session: the thread budget, no spinning, errors only."""
+    ort = runtime()
+    options = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    options.intra_op_num_threads = thread_budget()
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Threads that wait by spinning take the processor from whatever else runs on a small machine.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+class Graph:
+    """A loaded ONNX graph, run on the processor."""
+
+    def __init__(self, path: Path, *, level: str = "ORT_ENABLE_ALL", options: Any = None) -> None:
+        ort = runtime()
+        errors = _runtime_errors()
+        options = options or session_options(level)
+        try:
+            session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except errors as error:
+            message = f"{path} is not a usable ONNX graph ({_first_line(error)}); fetch or convert the voice again"
+            raise VoiceNotAvailableError(message) from error
+        self._session: Any = session
+        self._run_options = ort.RunOptions()
+        # What a long sentence needed goes back to the allocator, instead of being kept for ever.
+        self._run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+        self._errors = errors
+        self.path = path
+        self.inputs = {
+            item.name: (_numpy_type(path, item.name, item.type), tuple(item.shape)) for item in session.get_inputs()
+        }
+        self._output_shapes = {item.name: tuple(item.shape) for item in session.get_outputs()}
+        self.outputs = list(self._output_shapes)
+
+    def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
+        """Compute outputs by name; inputs are cast to the types and shapes that the graph declares.
+
+        Raises:
+            EngineDefectError: ONNX Runtime fails: the graph and the inputs do not fit together.
+        """
+        feed = {name: self._fitted(name, value) for name, value in inputs.items()}
+        try:
+            with _computing:
+                results = self._session.run(list(outputs), feed, self._run_options)
+        except self._errors as error:
+            message = f"{self.path} failed ({_first_line(error)})"
+            raise EngineDefectError(message) from error
+        return [np.asarray(result) for result in results]
+
+    def last_size(self, output: str) -> int:
+        """Size of the last dimension of an output; 0 if the graph leaves it open."""
+        size = self._output_shapes[output][-1] if self._output_shapes[output] else 0
+        return size if isinstance(size, int) else 0
+
+    def close(self) -> None:
+        """Free the session. Closing twice is harmless."""
+        self._session = None
+
+    def _fitted(self, name: str, value: np.ndarray) -> np.ndarray:
+        dtype, shape = self.inputs[name]
+        array = np.ascontiguousarray(value, dtype)
+        if array.size == 1 and len(shape) != array.ndim:  # a number: some exports take [1], some a scalar
+            return array.reshape((1,) * len(shape))
+        return array
+
+
+def _numpy_type(path: Path, name: str, declared: str) -> Any:
+    if declared not in _NUMPY_TYPES:
+        message = f"{path} takes {declared} as {name}, which is not supported; convert the voice again"
+        raise VoiceNotAvailableError(message)
+    return _NUMPY_TYPES[declared]
+
+
+def _runtime_errors() -> tuple[type[Exception], ...]:
+    """The exceptions that ONNX Runtime raises; their common base is Exception."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state  # noqa: PLC0415
+
+    names = (
+        "EPFail", "EngineError", "Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "ModelLoaded",
+        "NoModel", "NoSuchFile", "NotImplemented", "RuntimeException",
+    )  # fmt: skip
+    return (*(getattr(state, name) for name in names if hasattr(state, name)), RuntimeError, ValueError)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

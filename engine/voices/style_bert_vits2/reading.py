@@ -1,0 +1,93 @@
+"""From normalised text to phonemes, tones, and the characters that BERT sees."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from engine.voices.style_bert_vits2.phonemes import PAD, PUNCTUATION, UNREADABLE, kana_phonemes
+from engine.voices.style_bert_vits2.prosody import align, label_tones
+
+if TYPE_CHECKING:
+    from engine.text.openjtalk import Features
+
+_SILENT = PUNCTUATION | {PAD}
+# Open JTalk writes everything full-width; NFKC brings back all marks but these.
+_SURFACE_MARKS = str.maketrans({"’": "'", "‘": "'", "”": "'", "“": "'", "−": "-", "、": ",", "。": "."})
+_DIGITS = str.maketrans("0123456789", "零一二三四五六七八九")
+_READ_POINT = {".": "点"}
+
+
+class FrontEnd(Protocol):
+    """What is needed of Open JTalk."""
+
+    def features(self, text: str) -> Features:
+        """One entry a word."""
+
+    def labels(self, features: Features) -> list[str]:
+        """HTS full-context labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a sentence is read.
+
+    Attributes:
+        phonemes: padding at both ends, punctuation among them.
+        tones: 0 low or 1 high, one a phoneme.
+        characters: what BERT sees, one token each.
+        word2ph: how many phonemes belong to each token, with the padding at both ends: len(characters) + 2 numbers
+            whose sum is len(phonemes).
+    """
+
+    phonemes: tuple[str, ...]
+    tones: tuple[int, ...]
+    characters: tuple[str, ...]
+    word2ph: tuple[int, ...]
+
+    @property
+    def bert_text(self) -> str:
+        """The characters in one string."""
+        return "".join(self.characters)
+
+    @property
+    def has_speech(self) -> bool:
+        """Whether anything but punctuation is read."""
+        return any(phoneme not in _SILENT for phoneme in self.phonemes)
+
+
+def read(text: str, front_end: FrontEnd) -> Reading:
+    """Read normalised text.
+
+    Any text has a reading; what the dictionary cannot read is a short break for each of its characters.
+    """
+    features = front_end.features(text) if text else []
+    phonemes, characters, word2ph = [PAD], list[str](), [1]
+    for feature in features:
+        surface = _surface(feature["string"])
+        if not surface:
+            continue
+        spoken = kana_phonemes(feature["pron"].replace("’", ""), before=phonemes[-1])
+        if spoken and surface in _READ_POINT:
+            surface = _READ_POINT[surface]
+        elif not spoken:
+            spoken = [mark if mark in PUNCTUATION else UNREADABLE for mark in surface]
+        phonemes += spoken
+        characters += surface
+        word2ph += _spread(len(spoken), len(surface))
+    phonemes.append(PAD)
+    word2ph.append(1)
+    tones = align(phonemes, label_tones(front_end.labels(features)) if features else [], _SILENT)
+    return Reading(tuple(phonemes), tuple(tones), tuple(characters), tuple(word2ph))
+
+
+def _surface(written: str) -> str:
+    folded = "".join(unicodedata.normalize("NFKC", written).split())
+    return folded.translate(_SURFACE_MARKS).translate(_DIGITS)
+
+
+def _spread(phonemes: int, characters: int) -> list[int]:
+    """Share phonemes out evenly; the first characters take what is left over."""
+    each, more = divmod(phonemes, characters)
+    return [each + (at < more) for at in range(characters)]
