@@ -2,8 +2,8 @@
 
     python benchmarks/random_voice.py FOLDER [--seed 1] [--vocabulary vocab.txt]
 
-writes FOLDER/voice (config.json, style_vectors.npy, random_e100_s10000.safetensors: 62.76 M parameters, as Style-Bert-VITS2
-JP-Extra has it) and FOLDER/bert (config.json, vocab.txt, model.safetensors: 24 layers, hidden 1024, as
+writes FOLDER/voice (config.json, style_vectors.npy, voice_e100_s10000.safetensors: 62.76 M parameters, as
+Style-Bert-VITS2 JP-Extra has it) and FOLDER/bert (config.json, vocab.txt, model.safetensors: 24 layers, hidden 1024, as
 ku-nlp/deberta-v2-large-japanese-char-wwm has it; float16). What they say is noise, but of the length and the level of
 speech: 5 to 7 frames a phoneme. The same seed gives the same files.
 """
@@ -80,7 +80,9 @@ class _Tensors:
         self.all[f"{key}.weight_g"] = norm * self._random.uniform(0.9, 1.1, norm.shape).astype(np.float32)
         self.normal(f"{key}.bias", out, std=0.01)
 
-    def norm(self, key: str, channels: int, names: tuple[str, str] = ("gamma", "beta"), dtype: Any = np.float32) -> None:
+    def norm(
+        self, key: str, channels: int, names: tuple[str, str] = ("gamma", "beta"), dtype: Any = np.float32
+    ) -> None:
         self.all[f"{key}.{names[0]}"] = self._random.uniform(0.5, 1.5, channels).astype(dtype)
         self.normal(f"{key}.{names[1]}", channels, std=0.05)
 
@@ -113,7 +115,9 @@ def _encoder(t: _Tensors, key: str, sizes: VoiceSizes, layers: int, kernel: int)
         for part in "qkvo":
             t.linear(f"{key}.attn_layers.{layer}.conv_{part}", h, h, 1)
         for part in "kv":
-            t.normal(f"{key}.attn_layers.{layer}.emb_rel_{part}", 1, 9, h // sizes.heads, std=(h // sizes.heads) ** -0.5)
+            t.normal(
+                f"{key}.attn_layers.{layer}.emb_rel_{part}", 1, 9, h // sizes.heads, std=(h // sizes.heads) ** -0.5
+            )
         t.linear(f"{key}.ffn_layers.{layer}.conv_1", sizes.filter, h, kernel)
         t.linear(f"{key}.ffn_layers.{layer}.conv_2", h, sizes.filter, kernel)
         t.norm(f"{key}.norm_layers_1.{layer}", h)
@@ -284,7 +288,13 @@ def write_bert(folder: Path, sizes: BertSizes | None = None, seed: int = 1, voca
         "do_subword_tokenize": True,
         "do_lower_case": False,
     }
-    special = {"cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]", "pad_token": "[PAD]", "mask_token": "[MASK]"}
+    special = {
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+        "unk_token": "[UNK]",
+        "pad_token": "[PAD]",
+        "mask_token": "[MASK]",
+    }
     for name, content in (
         ("config.json", config),
         ("tokenizer_config.json", tokenizer | special),

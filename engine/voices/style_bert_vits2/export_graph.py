@@ -16,6 +16,9 @@ Array = npt.NDArray[Any]
 INLINE_BYTES = 1024
 """Smaller tensors stay in the graph: ONNX Runtime wants shapes and scalars there when it optimises."""
 
+RUNTIME_DOMAIN = "com.microsoft"
+"""Of the operators that ONNX Runtime adds to the standard ones."""
+
 _PAGE = 4096  # tensors begin at pages, so that a runtime can map them instead of copying
 
 
@@ -47,7 +50,7 @@ class GraphBuilder:
         name = "ints_" + "_".join(map(str, values))
         return name if name in self.initializers else self.weight(name, np.array(values, np.int64))
 
-    def scalar(self, value: float | int, dtype: type[np.generic] = np.float32) -> str:
+    def scalar(self, value: float, dtype: type[np.generic] = np.float32) -> str:
         """A constant without dimensions; equal ones are shared."""
         name = f"{np.dtype(dtype).name}_{value}"
         return name if name in self.initializers else self.weight(name, np.array(value, dtype))
@@ -106,7 +109,10 @@ class GraphBuilder:
         used = {name for node in nodes for name in node.input}
         tensors = [tensor for name, tensor in self.initializers.items() if name in used]
         graph = helper.make_graph(nodes, name, list(inputs), list(outputs), tensors)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="asagoe")
+        opsets = [helper.make_opsetid("", opset)]
+        if any(node.domain == RUNTIME_DOMAIN for node in nodes):
+            opsets.append(helper.make_opsetid(RUNTIME_DOMAIN, 1))
+        model = helper.make_model(graph, opset_imports=opsets, producer_name="asagoe")
         model.ir_version = 8  # of ONNX 1.10: every ONNX Runtime that knows the opset reads it
         return model
 

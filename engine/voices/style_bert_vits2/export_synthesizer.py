@@ -156,7 +156,11 @@ def _encoder(part: onnx.ModelProto, sizes: _Sizes) -> onnx.ModelProto:
     g = GraphBuilder()
     noise = g.node("Mul", "noise_w", "noise_scale_w")
     g.inline(part, "encoder.", _same(*_EncoderPart.inputs, *_EncoderPart.outputs) | {"noise": noise})
-    inputs = [*_text_inputs(sizes), floats("noise_w", 1, 2, "symbols"), *_scalars("noise_scale_w", "sdp_ratio", "length_scale")]
+    inputs = [
+        *_text_inputs(sizes),
+        floats("noise_w", 1, 2, "symbols"),
+        *_scalars("noise_scale_w", "sdp_ratio", "length_scale"),
+    ]
     prior = [floats(name, 1, sizes.latent, "symbols") for name in ("mean", "log_deviation")]
     outputs = [floats("g", 1, sizes.speaker, 1), *prior, floats("durations", 1, "symbols")]
     return g.model("encoder", inputs, outputs, OPSET)
@@ -197,9 +201,7 @@ def _published(parts: Mapping[str, onnx.ModelProto], sizes: _Sizes, *, durations
     like = g.node("ConstantOfShape", g.node("Concat", g.ints(1), g.ints(2), symbols, axis=0))
     noise_w = g.node("RandomNormalLike", like, output="noise_w", dtype=onnx.TensorProto.FLOAT)
     noise = g.node("Mul", noise_w, "noise_scale_w")
-    g.inline(
-        parts["encoder"], "encoder.", _same(*_EncoderPart.inputs, *_EncoderPart.outputs) | text | {"noise": noise}
-    )
+    g.inline(parts["encoder"], "encoder.", _same(*_EncoderPart.inputs, *_EncoderPart.outputs) | text | {"noise": noise})
     durations = floats("durations", 1, "phone_len")
     inputs = [
         integers("x", 1, "phone_len"),

@@ -6,7 +6,6 @@ Architecture: He, Gao, Chen 2021, "DeBERTaV3", arXiv:2111.09543, and "DeBERTa", 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,60 +16,64 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import DebertaV2Config, DebertaV2Model
 
-from engine.audio import Samples
 from engine.errors import VoiceNotAvailableError
+from engine.voices.style_bert_vits2.backend import Floats, Integers
 
 DROPPED_LAYERS = 2
 """The feature is hidden_states[-3]: what the last two layers and the language-model head would do is never needed."""
 
 _PREFIX = "deberta."
+_AGAIN = "put vocab.txt and model.safetensors of the same ku-nlp/deberta-v2-large-japanese-char-wwm there"
 
 
 class TorchBert:
-    """A loaded BERT, float32. Text of one utterance at a time; shared by all voices of a device.
+    """Features of characters in PyTorch, float32; a ``FeatureExtractor`` that all voices of a device share.
 
     Args:
         folder: with config.json and model.safetensors, as transformers writes it.
-        device: "cpu", "cuda" or "cuda:N".
+        device: to compute on.
+        fingerprint: of the weights.
 
     Raises:
         VoiceNotAvailableError: a file is missing, damaged, or not of a DeBERTa v2.
     """
 
-    def __init__(self, folder: Path, device: str = "cpu") -> None:
+    def __init__(self, folder: Path, device: torch.device | str = "cpu", *, fingerprint: str = "") -> None:
         self._device = torch.device(device)
-        self.model = load_bert(folder).to(self._device)
+        self._folder = folder
+        self._model = load_bert(folder).to(self._device)
+        self.feature_size = int(self._model.config.hidden_size)
+        self.fingerprint = f"bert torch {torch.__version__} {self._device.type} {fingerprint}"
 
-    @property
-    def channels(self) -> int:
-        """Length D of a feature."""
-        return int(self.model.config.hidden_size)
+    def features(self, token_ids: Integers) -> Floats:
+        """See ``FeatureExtractor``.
 
-    def features(self, ids: Sequence[int]) -> Samples:
-        """Features of tokens, those of [CLS] and [SEP] included.
-
-        Args:
-            ids: of the tokens, from 0 to the size of the vocabulary - 1.
-
-        Returns:
-            float32 [T, D].
+        Raises:
+            VoiceNotAvailableError: the vocabulary has more tokens than the model.
         """
+        known = int(self._model.config.vocab_size)
+        if int(token_ids.max()) >= known:
+            message = (
+                f"vocab.txt has token {int(token_ids.max())}, but the BERT in {self._folder} knows {known}; {_AGAIN}"
+            )
+            raise VoiceNotAvailableError(message)
         with torch.inference_mode():
-            result: Samples = self.tensor(ids)[0].cpu().numpy().astype(np.float32, copy=False)
-        return result
-
-    def tensor(self, ids: Sequence[int]) -> Tensor:
-        """The same, on the device: [1, T, D]."""
-        tokens = torch.tensor([list(ids)], dtype=torch.int64, device=self._device)
-        return self.model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state
+            tokens = torch.from_numpy(np.asarray(token_ids, np.int64)).to(self._device).unsqueeze(0)
+            hidden = self._model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state
+            features: Floats = hidden[0].cpu().numpy()
+        return features
 
     def compile(self) -> None:
-        """Let ``torch.compile`` specialise the model; the first sentences take long after this."""
-        self.model.compile(dynamic=True)
+        """Let ``torch.compile`` specialise the model: the first sentences take long after this, later ones less."""
+        self._model.compile(dynamic=True)
 
     def memory(self) -> int:
         """Bytes of the weights."""
-        return sum(weight.numel() * weight.element_size() for weight in self.model.parameters())
+        return sum(weight.numel() * weight.element_size() for weight in self._model.parameters())
+
+    def close(self) -> None:
+        """Free the weights."""
+        self._model = None
 
 
 def load_bert(folder: Path) -> Any:
@@ -108,7 +111,9 @@ def read_bert(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """
     weights = folder / "model.safetensors"
     if not weights.is_file() and (folder / "pytorch_model.bin").is_file():
-        message = f"{folder} has its weights as a pickle, which is not read; put model.safetensors of the same BERT there"
+        message = (
+            f"{folder} has its weights as a pickle, which is not read; put model.safetensors of the same BERT there"
+        )
         raise VoiceNotAvailableError(message)
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

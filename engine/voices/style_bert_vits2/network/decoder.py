@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -20,9 +21,7 @@ class ResidualBlock(nn.Module):
         self.convs1 = nn.ModuleList(
             nn.Conv1d(channels, channels, kernel, dilation=d, padding=d * (kernel - 1) // 2) for d in dilations
         )
-        self.convs2 = nn.ModuleList(
-            nn.Conv1d(channels, channels, kernel, padding=(kernel - 1) // 2) for _ in dilations
-        )
+        self.convs2 = nn.ModuleList(nn.Conv1d(channels, channels, kernel, padding=(kernel - 1) // 2) for _ in dilations)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, channels, T] to [B, channels, T]."""
@@ -57,6 +56,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         self.blocks = len(block_kernels)
+        self.hop_length = math.prod(rates)
         self.conv_pre = nn.Conv1d(latent, channels, 7, padding=3)
         self.cond = nn.Conv1d(speaker, channels, 1)
         self.ups = nn.ModuleList()

@@ -78,7 +78,8 @@ def build_synthesizer(tensors: Mapping[str, Tensor], strides: DecoderStrides | N
     state = {_stage_key(key): tensor for key, tensor in folded.items()}
     _check(network, state)
     network.load_state_dict(state, assign=True)
-    return network.eval().requires_grad_(False)
+    network.eval().requires_grad_(False)
+    return network
 
 
 def fold_weight_norm(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
