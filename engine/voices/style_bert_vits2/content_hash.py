@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -49,4 +50,5 @@ def _remember(note: Path, known: dict[str, object]) -> None:
         temporary.write_text(json.dumps(known), "utf-8")
         temporary.replace(note)
     except OSError:  # a cache that cannot be written costs the hash at each start, nothing more
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()

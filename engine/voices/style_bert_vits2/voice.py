@@ -133,7 +133,8 @@ class StyleBertVits2Voice:
 
     def _input(self, reading: Reading, style: Floats, assist_text: str | None) -> NetworkInput:
         blanks = self._config.add_blank
-        assist = self._features(self._read(assist_text)) if assist_text else None
+        mood = self._read(assist_text) if assist_text else None
+        assist = self._features(mood) if mood and mood.characters else None
         counts = symbols_per_token(reading, add_blank=blanks)
         features = spread_features(self._features(reading), counts, assist)
         return NetworkInput(*symbol_ids(reading, add_blank=blanks), features, style)
