@@ -251,11 +251,9 @@ def random_vocabulary(size: int) -> list[str]:
     return tokens[:size]
 
 
-def write_bert(folder: Path, sizes: BertSizes | None = None, seed: int = 1, vocabulary: Path | None = None) -> Path:
-    """Write a BERT in the format of transformers and return the path of its weights."""
-    sizes = sizes or BertSizes()
-    folder.mkdir(parents=True, exist_ok=True)
-    config = {
+def bert_config(sizes: BertSizes) -> dict[str, Any]:
+    """config.json of a BERT."""
+    return {
         "architectures": ["DebertaV2ForMaskedLM"],
         "model_type": "deberta-v2",
         "attention_head_size": sizes.hidden // sizes.heads,
@@ -280,6 +278,12 @@ def write_bert(folder: Path, sizes: BertSizes | None = None, seed: int = 1, voca
         "type_vocab_size": 0,
         "vocab_size": sizes.vocabulary,
     }
+
+
+def write_bert(folder: Path, sizes: BertSizes | None = None, seed: int = 1, vocabulary: Path | None = None) -> Path:
+    """Write a BERT in the format of transformers and return the path of its weights."""
+    sizes = sizes or BertSizes()
+    folder.mkdir(parents=True, exist_ok=True)
     tokenizer = {
         "tokenizer_class": "BertJapaneseTokenizer",
         "word_tokenizer_type": "basic",
@@ -296,7 +300,7 @@ def write_bert(folder: Path, sizes: BertSizes | None = None, seed: int = 1, voca
         "mask_token": "[MASK]",
     }
     for name, content in (
-        ("config.json", config),
+        ("config.json", bert_config(sizes)),
         ("tokenizer_config.json", tokenizer | special),
         ("special_tokens_map.json", special),
     ):

@@ -169,8 +169,7 @@ def _encoder(part: onnx.ModelProto, sizes: _Sizes) -> onnx.ModelProto:
 def _flow(part: onnx.ModelProto, sizes: _Sizes) -> onnx.ModelProto:
     g = GraphBuilder()
     mean, deviation = _expanded(g)
-    noise = g.node("Mul", "noise", "noise_scale")
-    _prior(g, mean, deviation, noise)
+    _prior(g, mean, deviation, "noise")
     g.inline(part, "flow.", _same("z_p", "g", "z"))
     inputs = [
         *(floats(name, 1, sizes.latent, "symbols") for name in ("mean", "log_deviation")),
@@ -217,7 +216,7 @@ def _published(parts: Mapping[str, onnx.ModelProto], sizes: _Sizes, *, durations
         return g.model("duration_predictor", [*inputs, *controls], [durations], OPSET)
     mean, deviation = _expanded(g)
     prior_noise = g.node("RandomNormalLike", mean, output="noise", dtype=onnx.TensorProto.FLOAT)
-    _prior(g, mean, deviation, g.node("Mul", prior_noise, "noise_scale"))
+    _prior(g, mean, deviation, prior_noise)
     g.inline(parts["flow"], "flow.", _same("z_p", "g", "z"))
     g.inline(parts["decoder"], "decoder.", _same("z", "g", "audio"))
     controls = _scalars("noise_scale", "length_scale", "noise_scale_w", "sdp_ratio")
@@ -245,7 +244,9 @@ def _expanded(g: GraphBuilder) -> tuple[str, str]:
 
 
 def _prior(g: GraphBuilder, mean: str, log_deviation: str, noise: str) -> None:
-    g.node("Add", mean, g.node("Mul", noise, g.node("Exp", log_deviation)), output="z_p")
+    """The prior's sample: mean + noise · deviation · scale. Noise meets a value of its own length F first."""
+    drawn = g.node("Mul", noise, g.node("Exp", log_deviation))
+    g.node("Add", mean, g.node("Mul", drawn, "noise_scale"), output="z_p")
 
 
 def _text_inputs(sizes: _Sizes) -> list[onnx.ValueInfoProto]:
