@@ -106,10 +106,10 @@ def _convert_bert(folder: Path, target: Path, tokenizer: Path) -> BertReport:
     from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert  # noqa: PLC0415
 
     vocabulary = CharacterTokenizer.load(folder)
-    config, tensors = read_bert(folder)
-    sizes = BertSizes.of(config)
-    weights = {key: tensor.numpy() for key, tensor in tensors.items()}
-    original = TorchBert(folder)
+    read = read_bert(folder)
+    sizes = BertSizes.of(read.config)
+    weights = {key: tensor.numpy() for key, tensor in read.tensors.items()}
+    original = TorchBert(read)
     report: BertReport | None = None
     for precision in Precision:
         shutil.rmtree(target, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,13 @@ def check_voice(network: Synthesizer, folder: Path, weights: str) -> VoiceReport
     Raises:
         VoiceNotAvailableError: they differ.
     """
-    checks = [_compare(network, folder, symbols, seed) for seed, symbols in enumerate((25, 107))]
+    graphs = {name: Graph(folder / name) for name in (ENCODER, FLOW, DECODER, SYNTHESIZER, DURATION_PREDICTOR)}
+    with torch.inference_mode():
+        checks = [
+            _compare(network, graphs, _sample(network, symbols, seed), seed) for seed, symbols in enumerate((25, 107))
+        ]
+    for graph in graphs.values():
+        graph.close()
     report = VoiceReport(
         weights,
         audio_error=max(error for error, _, _ in checks),
@@ -63,32 +70,28 @@ def check_bert(original: TorchBert, path: Path, tokenizer: CharacterTokenizer, p
     return BertReport(precision, float(min(cosines)), float(min(token_cosines)), len(_SENTENCES))
 
 
-def _compare(network: Synthesizer, folder: Path, symbols: int, seed: int) -> tuple[float, bool, int]:
+def _compare(
+    network: Synthesizer, graphs: Mapping[str, Graph], given: NetworkInput, seed: int
+) -> tuple[float, bool, int]:
     """Largest error of a sample, whether the durations are equal, and how many samples were compared."""
-    given = _sample(network, symbols, seed)
-    with torch.inference_mode():
-        return _compare_stages(network, folder, given, seed)
-
-
-def _compare_stages(network: Synthesizer, folder: Path, given: NetworkInput, seed: int) -> tuple[float, bool, int]:
     controls, quiet = Controls(length_scale=1.1), Controls(noise=0.0, noise_w=0.0)
     symbols = len(given.phonemes)
     noise = SeededNoise(seed)
     noise_w = noise.durations(symbols)[None]
     encoded = _encoded(network, given)
 
-    encoder = _run(folder / ENCODER, feed(given, controls) | {"noise_w": noise_w})
+    encoder = _run(graphs[ENCODER], feed(given, controls) | {"noise_w": noise_w})
     equal = _same_durations(network, encoded, noise_w * np.float32(controls.noise_w), controls, encoder["durations"])
     frames = encoder["durations"][0].astype(np.int64)
     prior = noise.prior(encoder["mean"].shape[1], int(frames.sum()))[None]
-    flow = _run(folder / FLOW, encoder | {"noise": prior, "noise_scale": np.array([controls.noise])})
-    found = _run(folder / DECODER, encoder | flow)["audio"]
+    flow = _run(graphs[FLOW], encoder | {"noise": prior, "noise_scale": np.array([controls.noise])})
+    found = _run(graphs[DECODER], encoder | flow)["audio"]
     wanted = network.decode(encoded, torch.from_numpy(frames), torch.from_numpy(prior * np.float32(controls.noise)))
     error = _error(found, wanted)
 
     # the graphs of the published contract draw noise inside: without noise they are comparable
-    whole = _run(folder / SYNTHESIZER, feed(given, quiet))
-    predicted = _run(folder / DURATION_PREDICTOR, feed(given, quiet))["durations"]
+    whole = _run(graphs[SYNTHESIZER], feed(given, quiet))
+    predicted = _run(graphs[DURATION_PREDICTOR], feed(given, quiet))["durations"]
     silence = np.zeros((1, 2, symbols), np.float32)
     equal &= _same_durations(network, encoded, silence, quiet, whole["durations"])
     equal &= np.array_equal(predicted, whole["durations"])
@@ -121,11 +124,9 @@ def _same_durations(network: Synthesizer, encoded: Encoded, noise: Floats, contr
     return bool(((wanted == found) | (unsure & (np.abs(wanted - found) <= 1))).all())
 
 
-def _run(path: Path, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    graph = Graph(path)
+def _run(graph: Graph, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     names = list(graph.outputs)
     results = graph.run({name: values[name] for name in graph.inputs}, names)
-    graph.close()
     return dict(zip(names, results, strict=True))
 
 

@@ -6,6 +6,7 @@ Architecture: He, Gao, Chen 2021, "DeBERTaV3", arXiv:2111.09543, and "DeBERTa", 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +27,37 @@ _PREFIX = "deberta."
 _AGAIN = "put vocab.txt and model.safetensors of the same ku-nlp/deberta-v2-large-japanese-char-wwm there"
 
 
+@dataclass(frozen=True, slots=True)
+class BertWeights:
+    """What a folder of a BERT holds of use.
+
+    Attributes:
+        folder: where it is.
+        config: config.json, with the number of layers that make the features.
+        tensors: of these layers, float32, by keys without ``deberta.``.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
 class TorchBert:
     """Features of characters in PyTorch, float32; a ``FeatureExtractor`` that all voices of a device share.
 
     Args:
-        folder: with config.json and model.safetensors, as transformers writes it.
+        weights: from ``read_bert``.
         device: to compute on.
         fingerprint: of the weights.
 
     Raises:
-        VoiceNotAvailableError: a file is missing, damaged, or not of a DeBERTa v2.
+        VoiceNotAvailableError: a tensor is missing or of a wrong shape.
     """
 
-    def __init__(self, folder: Path, device: torch.device | str = "cpu", *, fingerprint: str = "") -> None:
+    def __init__(self, weights: BertWeights, device: torch.device | str = "cpu", *, fingerprint: str = "") -> None:
         self._device = torch.device(device)
-        self._folder = folder
-        self._model = load_bert(folder).to(self._device)
+        self._folder = weights.folder
+        self._model = _model(weights).to(self._device)
         self.feature_size = int(self._model.config.hidden_size)
         self.fingerprint = f"bert torch {torch.__version__} {self._device.type} {fingerprint}"
 
@@ -76,14 +92,9 @@ class TorchBert:
         self._model = None
 
 
-def load_bert(folder: Path) -> Any:
-    """Read the part of a BERT that makes the features: a ``DebertaV2Model`` without its last two layers.
-
-    Raises:
-        VoiceNotAvailableError: a file is missing, damaged, or not of a DeBERTa v2.
-    """
-    config, tensors = read_bert(folder)
-    with torch.device("meta"):
+def _model(weights: BertWeights) -> Any:
+    config, tensors = weights.config, weights.tensors
+    with torch.device("meta"):  # sizes without memory: the tensors of the file become the parameters
         model = DebertaV2Model(DebertaV2Config(**config))
     wanted = model.state_dict()
     for key, expected in wanted.items():
@@ -91,8 +102,8 @@ def load_bert(folder: Path) -> Any:
         if found is None or found.shape != expected.shape:
             state = "is missing" if found is None else f"has the shape {list(found.shape)}"
             message = (
-                f"{folder / 'model.safetensors'}: the tensor {_PREFIX}{key} {state} where {list(expected.shape)} is "
-                "expected; download ku-nlp/deberta-v2-large-japanese-char-wwm again"
+                f"{weights.folder / 'model.safetensors'}: the tensor {_PREFIX}{key} {state} where "
+                f"{list(expected.shape)} is expected; download ku-nlp/deberta-v2-large-japanese-char-wwm again"
             )
             raise VoiceNotAvailableError(message)
     model.load_state_dict({key: tensors[key] for key in wanted}, assign=True)
@@ -101,10 +112,11 @@ def load_bert(folder: Path) -> Any:
     return model.eval().requires_grad_(False)
 
 
-def read_bert(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The configuration, with the layer count of the features, and the tensors of the encoder in float32.
+def read_bert(folder: Path) -> BertWeights:
+    """Read the part of a BERT that makes the features.
 
-    Keys are without the prefix ``deberta.``.
+    Args:
+        folder: with config.json and model.safetensors, as transformers writes it.
 
     Raises:
         VoiceNotAvailableError: a file is missing, damaged, or not of a DeBERTa v2.
@@ -140,7 +152,7 @@ def read_bert(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     # transformers takes the precision of the file (float16) for the precision of computing: features want float32
     config.pop("torch_dtype", None)
     config.pop("dtype", None)
-    return config, kept
+    return BertWeights(folder, config, kept)
 
 
 def _dropped(key: str, layers: int) -> bool:

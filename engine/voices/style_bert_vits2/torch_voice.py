@@ -26,7 +26,7 @@ from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.network.synthesizer import Synthesizer, frames_of
 from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_bert import TorchBert
+from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
 from engine.voices.style_bert_vits2.torch_model import read_model
 from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
 
@@ -165,7 +165,7 @@ def load_bert(folder: Path, cache: Path, settings: TorchSettings) -> TorchBert:
         VoiceNotAvailableError: a file or the device is missing, or a file is damaged.
     """
     device = open_device(settings)
-    bert = TorchBert(folder, device, fingerprint=content_hash(folder / "model.safetensors", cache)[:24])
+    bert = TorchBert(read_bert(folder), device, fingerprint=content_hash(folder / "model.safetensors", cache)[:24])
     if settings.compile:
         bert.compile()
     if settings.warm_up:

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from engine.voices.style_bert_vits2.torch_bert import TorchBert
+from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
 from engine.voices.style_bert_vits2.torch_model import read_model
 from engine.voices.style_bert_vits2.torch_voice import TorchSynthesizer
 
@@ -25,7 +25,7 @@ def synthesizer(trained_voice: Path) -> TorchSynthesizer:
 
 @pytest.fixture(scope="module")
 def bert(trained_bert: Path) -> TorchBert:
-    return TorchBert(trained_bert)
+    return TorchBert(read_bert(trained_bert))
 
 
 @pytest.mark.parametrize("name", CASES)

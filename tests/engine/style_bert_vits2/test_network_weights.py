@@ -16,9 +16,7 @@ from engine.voices.style_bert_vits2.network.sizes import DecoderStrides
 from engine.voices.style_bert_vits2.network.synthesizer import frames_of
 from engine.voices.style_bert_vits2.network.weights import build_synthesizer, load_synthesizer
 
-SMALL = VoiceSizes(
-    hidden=24, filter=40, heads=3, layers=4, speaker=20, bert=36, decoder=64, speakers=2, flow_layers=1
-)
+SMALL = VoiceSizes(hidden=24, filter=40, heads=3, layers=4, speaker=20, bert=36, decoder=64, speakers=2, flow_layers=1)
 OTHER_STRIDES = VoiceSizes(
     hidden=32,
     filter=48,
@@ -103,7 +101,7 @@ def test_values_that_are_not_finite_are_refused():
 
 
 def test_a_tensor_that_the_network_does_not_have_is_refused():
-    with pytest.raises(VoiceNotAvailableError, match="dec.more.weight is not part of a JP-Extra network"):
+    with pytest.raises(VoiceNotAvailableError, match=r"dec\.more\.weight is not part of a JP-Extra network"):
         build_synthesizer(tensors() | {"dec.more.weight": torch.zeros(1)})
 
 
@@ -132,7 +130,7 @@ def test_a_truncated_file_is_one_sentence(tmp_path: Path):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):
-    with pytest.raises(VoiceNotAvailableError, match="no model file at .*voice.safetensors"):
+    with pytest.raises(VoiceNotAvailableError, match=r"no model file at .*voice\.safetensors"):
         load_synthesizer(tmp_path / "voice.safetensors")
 
 
