@@ -15,6 +15,7 @@ from typing import Any, Self
 from platformdirs import user_cache_path
 
 from engine.errors import EngineError, InvalidOptionError, PrepareError, UnknownSpeakerError
+from engine.memory import trim
 from engine.options import SpeechOptions
 from engine.sources import parse_source
 from engine.speaker import Speaker
@@ -143,7 +144,7 @@ class TTS:
     def release_memory(self) -> None:
         """Give memory that is no longer needed back to the system."""
         gc.collect()
-        _malloc_trim()
+        trim()
 
     def close(self) -> None:
         """Unload all speakers. Closing twice is harmless."""
@@ -184,12 +185,3 @@ def _family(name: str) -> VoiceFamily:
             return StyleBertVits2Family()
     message = f"no voice family {name!r}"
     raise AssertionError(message)
-
-
-def _malloc_trim() -> None:
-    """Ask glibc to return freed pages; other C libraries have no such call and need none."""
-    import ctypes  # noqa: PLC0415
-
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

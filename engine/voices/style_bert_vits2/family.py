@@ -54,7 +54,7 @@ class StyleBertVits2Family:
         cache = context.cache / self.name
         config = read_config(folder)
         styles = StyleVectors(folder, config.styles)
-        synthesizer = open_synthesizer(_graph(folder), cache)
+        synthesizer = open_synthesizer(_graph(folder), cache, margin=config.margin)
         try:
             shared, release = self._acquire(context.source, cache)
         except EngineError:

@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.voices.style_bert_vits2 import graph_split
 from engine.voices.style_bert_vits2.backend import Controls, Floats, NetworkInput, NetworkOutput, Synthesizer
+from engine.voices.style_bert_vits2.graph_file import save_model
 from engine.voices.style_bert_vits2.onnx_session import Graph
 from engine.voices.style_bert_vits2.onnx_synthesizer import feature_size, feed
 
@@ -53,16 +54,15 @@ class Silence:
 
 def expected(model: ModelProto, marks: graph_split.Landmarks, names: Mapping[str, str], file: Path) -> Expected:
     """Run the published graph; ``file`` is where a copy that shows its insides may be put."""
-    outputs = [marks.audio, marks.durations, marks.prior_like]
-    file.write_bytes(graph_split.with_outputs(model, *outputs).SerializeToString())
+    outputs = (marks.audio, marks.durations, marks.prior_like)
+    save_model(graph_split.with_outputs(model, *outputs), file)
     graph = Graph(file, level="ORT_ENABLE_BASIC")
+    sample = _sample(feature_size(graph, names["bert"]))
     made: list[NetworkOutput] = []
     channels = 0
     for controls in _CONTROLS:
-        given = {
-            names[name]: value for name, value in feed(_sample(feature_size(graph, names["bert"])), controls).items()
-        }
-        audio, durations, like = graph.run(given, outputs)
+        results = graph.run({names[name]: value for name, value in feed(sample, controls).items()})
+        audio, durations, like = (results[name] for name in outputs)
         channels = like.shape[1]
         made.append(NetworkOutput(audio.reshape(-1).astype(np.float32), durations.reshape(-1).astype(np.int64)))
     graph.close()

@@ -21,6 +21,9 @@ _ALIASES = {
     "sdp_ratio": ("sdp_ratio",),
 }
 
+CANONICAL_INPUTS = tuple(_ALIASES)
+"""Inputs of a JP-Extra synthesizer by the names that published graphs give them."""
+
 
 def resolve_inputs(path: Path, names: Iterable[str]) -> Mapping[str, str]:
     """The graph's own name for each input that a JP-Extra synthesizer has.

@@ -1,13 +1,13 @@
 """Surgery on a published synthesizer graph, with the ``onnx`` package.
 
 Published graphs draw their noise inside (RandomNormalLike), so that nothing they say can be said again. Here the
-two draws become inputs, and the graph is cut where the durations are known: ``text`` computes them and the prior
-of each symbol, ``audio`` expands these to frames and computes the waveform.
+two draws become inputs, and the graph is cut in three: ``encoder`` computes the durations and the prior of each
+symbol, ``flow`` expands these to frames and computes the latent, ``decoder`` the waveform.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ class Landmarks:
         duration_noise: output of the draw for the stochastic duration predictor.
         prior_noise: output of the draw for the prior.
         prior_like: tensor that has the shape of the prior's draw.
+        latent: what the decoder makes audio of, shape [1, C, F].
         audio: the graph's output.
     """
 
@@ -38,6 +39,7 @@ class Landmarks:
     duration_noise: str
     prior_noise: str
     prior_like: str
+    latent: str
     audio: str
 
 
@@ -63,8 +65,24 @@ def landmarks(model: ModelProto) -> Landmarks:
     if len(inside) != 1 or len(outside) != 1:
         message = "the two draws of noise do not stand before and after the durations"
         raise UnknownGraphError(message)
+    noise = outside[0]
     audio = next((o.name for o in graph.output if o.name in {"audio", "output"}), graph.output[0].name)
-    return Landmarks(durations, inside[0].output[0], outside[0].output[0], outside[0].input[0], audio)
+    latent = _latent(graph, noise.output[0])
+    return Landmarks(durations, inside[0].output[0], noise.output[0], noise.input[0], latent, audio)
+
+
+def _latent(graph: GraphProto, noise: str) -> str:
+    """The decoder's input: what its first convolution takes, the one before the first upsampling."""
+    producers = {output: node for node in graph.node for output in node.output}
+    noisy = _descendants(graph, noise)
+    name = next((node.input[0] for node in graph.node if node.op_type == "ConvTranspose"), "")
+    while name in noisy:
+        node = producers[name]
+        if node.op_type == "Conv":
+            return str(node.input[0])
+        name = next((item for item in node.input if item in noisy), "")
+    message = "no convolution stands before the first upsampling"
+    raise UnknownGraphError(message)
 
 
 def with_outputs(model: ModelProto, *names: str) -> ModelProto:
@@ -94,27 +112,54 @@ def with_noise_inputs(model: ModelProto, marks: Landmarks) -> None:
         graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, None, None]))
 
 
-def split(model: ModelProto, durations: str, audio: str) -> tuple[ModelProto, ModelProto]:
-    """Cut a graph with noise inputs after the durations; the first part also gives what the second one takes."""
+def split(model: ModelProto, marks: Landmarks) -> tuple[ModelProto, ModelProto, ModelProto]:
+    """Cut a graph with noise inputs into encoder, flow and decoder.
+
+    Each part also gives what a later one takes of it, under the names that the tensors have.
+
+    Raises:
+        UnknownGraphError: the decoder takes more than the latent and what does not change from frame to frame.
+    """
     graph = model.graph
-    after = {durations}
-    second: list[NodeProto] = []
-    for node in graph.node:  # nodes stand in topological order
-        if any(name in after for name in _inputs(node)):
-            after.update(node.output)
-            second.append(node)
-    needed = _ancestors(graph, audio)
-    second = [node for node in second if any(name in needed for name in node.output)]
-    produced = {name for node in second for name in node.output}
-    stored = {item.name for item in graph.initializer} | {
-        node.output[0] for node in graph.node if node.op_type == "Constant"
-    }
-    taken = {name for node in second for name in _inputs(node) if name not in produced}
+    framed = _descendants(graph, marks.durations) | _descendants(graph, NOISE)
     given = {item.name for item in graph.input}
-    crossing = sorted(name for name in taken if name and name not in stored and name not in given)
-    own = sorted(name for name in taken if name in given)
-    first = _extracted(model, sorted(given - {NOISE}), [durations, *(name for name in crossing if name != durations)])
-    return first, _extracted(model, [*own, *crossing], [audio])
+    decoder_inputs = _crossing(graph, marks.audio, lambda name: name == marks.latent or name not in framed)
+    more = [name for name in decoder_inputs if name in framed and name != marks.latent]
+    if more:
+        message = f"the decoder takes {', '.join(more)} besides the latent"
+        raise UnknownGraphError(message)
+    borders = {marks.durations, NOISE}
+    flow_inputs = _crossing(graph, marks.latent, lambda name: name in borders or name not in framed)
+    own = given | {marks.latent, marks.durations}
+    crossing = sorted(name for name in {*decoder_inputs, *flow_inputs} if name not in own)
+    return (
+        _extracted(model, sorted(given - {NOISE}), [marks.durations, *crossing]),
+        _extracted(model, flow_inputs, [marks.latent]),
+        _extracted(model, decoder_inputs, [marks.audio]),
+    )
+
+
+def _crossing(graph: GraphProto, output: str, stop: Callable[[str], bool]) -> list[str]:
+    """What a part of the graph takes from before it: going back from its output, where ``stop`` says so.
+
+    Constants are no inputs, whatever ``stop`` says: each part has its own copy.
+    """
+    producers = {name: node for node in graph.node for name in node.output}
+    stored = {item.name for item in graph.initializer}
+    found: set[str] = set()
+    seen = {output}
+    waiting = [output]
+    while waiting:
+        node = producers.get(waiting.pop())
+        for name in _inputs(node) if node is not None else ():
+            if name in seen or name in stored or (name in producers and producers[name].op_type == "Constant"):
+                continue
+            seen.add(name)
+            if stop(name) or name not in producers:
+                found.add(name)
+            else:
+                waiting.append(name)
+    return sorted(found)
 
 
 def _extracted(model: ModelProto, inputs: list[str], outputs: list[str]) -> ModelProto:
@@ -149,6 +194,15 @@ def _typed(info: object, name: str) -> object:
         # Sizes that were inferred hold for one moment of the export only; the rank is enough.
         return info
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def _descendants(graph: GraphProto, name: str) -> set[str]:
+    """Names of all tensors that depend on a tensor, with itself."""
+    found = {name}
+    for node in graph.node:  # nodes stand in topological order
+        if any(item in found for item in _inputs(node)):
+            found.update(node.output)
+    return found
 
 
 def _ancestors(graph: GraphProto, name: str) -> set[str]:

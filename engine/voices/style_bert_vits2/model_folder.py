@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ class VoiceConfig:
         add_blank: whether a blank stands between all symbols.
         speakers: how many speakers the model has.
         styles: id by name.
+        margin: frames on each side of a frame that the decoder needs to see for it.
     """
 
     sample_rate: int
@@ -34,6 +36,7 @@ class VoiceConfig:
     add_blank: bool
     speakers: int
     styles: Mapping[str, int]
+    margin: int
 
 
 def read_config(folder: Path) -> VoiceConfig:
@@ -64,6 +67,7 @@ def read_config(folder: Path) -> VoiceConfig:
         add_blank=data.get("add_blank", True) is not False,
         speakers=_whole(path, data, "n_speakers", max(1, len(data.get("spk2id") or ())), 0) or 1,
         styles=_styles(path, data.get("style2id", {"Neutral": 0})),
+        margin=_margin(path, content.get("model", {})),
     )
 
 
@@ -85,6 +89,47 @@ def _styles(path: Path, styles: object) -> dict[str, int]:
         message = f"{path} says data.style2id {styles!r}; names with their row numbers are expected"
         raise VoiceNotAvailableError(message)
     return dict(sorted(styles.items(), key=lambda item: item[1]))
+
+
+def _margin(path: Path, model: Any) -> int:
+    try:
+        return decoder_margin(
+            rates=model.get("upsample_rates", (8, 8, 2, 2, 2)),
+            kernels=model.get("upsample_kernel_sizes", (16, 16, 8, 2, 2)),
+            residual_kernels=model.get("resblock_kernel_sizes", (3, 7, 11)),
+            dilations=model.get("resblock_dilation_sizes", ((1, 3, 5),) * 3),
+        )
+    except (AttributeError, TypeError, ValueError, ZeroDivisionError) as error:
+        message = f"{path} does not describe a decoder in 'model' ({error}); fetch the voice again"
+        raise VoiceNotAvailableError(message) from error
+
+
+def decoder_margin(
+    *,
+    rates: Sequence[int],
+    kernels: Sequence[int],
+    residual_kernels: Sequence[int],
+    dilations: Sequence[Sequence[int]],
+) -> int:
+    """Frames on each side that a sample of a HiFi-GAN generator depends on (its receptive field).
+
+    A convolution of kernel k and dilation d reaches d · (k - 1) / 2 to each side, a transposed one of stride s
+    ((k + s) / 2 - 1) / s of its input; what comes after n-fold upsampling counts 1 / n.
+
+    Args:
+        rates: strides of the upsampling, stage by stage.
+        kernels: kernels of the upsampling.
+        residual_kernels: kernels of the parallel residual blocks, the same in each stage.
+        dilations: of each residual block's convolutions; each is followed by one of dilation 1.
+    """
+    reach, upsampled = 3.0, 1  # the first convolution has kernel 7
+    blocks = zip(residual_kernels, dilations, strict=True)
+    residual = max(sum((kernel - 1) / 2 * (dilation + 1) for dilation in row) for kernel, row in blocks)
+    for rate, kernel in zip(rates, kernels, strict=True):
+        reach += ((kernel + rate) / 2 - 1) / rate / upsampled
+        upsampled *= rate
+        reach += residual / upsampled
+    return math.ceil(reach + 3 / upsampled)  # so has the last
 
 
 class StyleVectors:

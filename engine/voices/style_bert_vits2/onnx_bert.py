@@ -24,7 +24,6 @@ class OnnxBert:
         if missing:
             message = f"{path} is not a graph of BERT: it lacks {', '.join(sorted(missing))}; fetch onnx/bert again"
             raise VoiceNotAvailableError(message)
-        self._inputs = set(self._graph.inputs)
         self.feature_size = self._graph.last_size(self._graph.outputs[0])
         self._size = sum(file.stat().st_size for file in folder.glob(f"{path.name}*"))
         self.fingerprint = f"bert {content_hash(path, cache)[:24]} {runtime().__version__}"
@@ -36,8 +35,7 @@ class OnnxBert:
             "attention_mask": np.ones((1, len(token_ids)), np.int64),
             "token_type_ids": np.zeros((1, len(token_ids)), np.int64),
         }
-        (hidden,) = self._graph.run({name: given[name] for name in self._inputs}, self._graph.outputs[:1])
-        features: Floats = hidden[0].astype(np.float32, copy=False)
+        features: Floats = self._graph.run(given)[self._graph.outputs[0]][0].astype(np.float32, copy=False)
         return features
 
     def memory(self) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ class Graph:
         try:
             session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except errors as error:
-            message = f"{path} is not a usable ONNX graph ({_first_line(error)}); fetch or convert the voice again"
+            message = f"{path} is not a usable ONNX graph ({_reason(error)}); fetch or convert the voice again"
             raise VoiceNotAvailableError(message) from error
         self._session: Any = session
         self._run_options = ort.RunOptions()
@@ -89,20 +90,24 @@ class Graph:
         self._output_shapes = {item.name: tuple(item.shape) for item in session.get_outputs()}
         self.outputs = list(self._output_shapes)
 
-    def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
-        """Compute outputs by name; inputs are cast to the types and shapes that the graph declares.
+    def run(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Compute all outputs, by name.
+
+        Args:
+            values: by name; those that are no inputs of the graph are passed over, the others are cast to the types
+                and numbers to the shapes that it declares.
 
         Raises:
             EngineDefectError: ONNX Runtime fails: the graph and the inputs do not fit together.
         """
-        feed = {name: self._fitted(name, value) for name, value in inputs.items()}
+        given = {name: self._fitted(name, values[name]) for name in self.inputs}
         try:
             with _computing:
-                results = self._session.run(list(outputs), feed, self._run_options)
+                results = self._session.run(self.outputs, given, self._run_options)
         except self._errors as error:
-            message = f"{self.path} failed ({_first_line(error)})"
+            message = f"{self.path} failed ({_reason(error)})"
             raise EngineDefectError(message) from error
-        return [np.asarray(result) for result in results]
+        return {name: np.asarray(result) for name, result in zip(self.outputs, results, strict=True)}
 
     def last_size(self, output: str) -> int:
         """Size of the last dimension of an output; 0 if the graph leaves it open."""
@@ -139,5 +144,6 @@ def _runtime_errors() -> tuple[type[Exception], ...]:
     return (*(getattr(state, name) for name in names if hasattr(state, name)), RuntimeError, ValueError)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+def _reason(error: Exception) -> str:
+    """What ONNX Runtime complains of, without the path and the file names of its own sources before it."""
+    return re.sub(r"^.*failed:|^.*?Status Message: |\s+", " ", str(error)).strip()[:200] or type(error).__name__

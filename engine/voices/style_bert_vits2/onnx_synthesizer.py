@@ -1,8 +1,14 @@
-"""Synthesizers on ONNX Runtime: a published graph as it is, or prepared in two parts."""
+"""Synthesizers on ONNX Runtime: a published graph as it is, or a network in three parts.
+
+Of the three, the encoder gives durations and prior, the flow the latent, the decoder the waveform. All noise is an
+input, and the decoder, which has most of the work and memory, runs in windows.
+"""
 
 from __future__ import annotations
 
-import json
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +16,13 @@ import numpy as np
 from engine.audio import Samples
 from engine.errors import EngineDefectError
 from engine.voices.style_bert_vits2.backend import Controls, Integers, NetworkInput, NetworkOutput, Noise
-from engine.voices.style_bert_vits2.graph_names import resolve_inputs
-from engine.voices.style_bert_vits2.graph_split import NOISE, NOISE_W
+from engine.voices.style_bert_vits2.graph_names import CANONICAL_INPUTS, resolve_inputs
 from engine.voices.style_bert_vits2.onnx_session import Graph, runtime
 
-TEXT_PART = "text.onnx"
-AUDIO_PART = "audio.onnx"
-FACTS = "prepared.json"
+PARTS = ("encoder.onnx", "flow.onnx", "decoder.onnx")
 
+WINDOW = 512
+"""Frames that are decoded at once: 6 seconds, of which the decoder's memory is 200 MB."""
 MAX_FRAMES = 20_000
 """Beyond four minutes of audio for one sentence something is broken; computing it would take all memory."""
 
@@ -33,7 +38,6 @@ class PublishedSynthesizer:
         self._audio = next(
             (name for name in self._graph.outputs if name in {"audio", "output"}), self._graph.outputs[0]
         )
-        self._durations = [name for name in self._graph.outputs if name == "durations"]
         self._size = path.stat().st_size
         self.feature_size = feature_size(self._graph, self._names["bert"])
         self.fingerprint = f"onnx {content} {runtime().__version__}"
@@ -41,9 +45,9 @@ class PublishedSynthesizer:
     def synthesize(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> NetworkOutput:  # noqa: ARG002
         """See ``Synthesizer``."""
         given = {self._names[name]: value for name, value in feed(network_input, controls).items()}
-        results = self._graph.run(given, [self._audio, *self._durations])
-        durations = results[1].reshape(-1).astype(np.int64) if self._durations else None
-        return NetworkOutput(_samples(results[0], self._graph.path), durations)
+        results = self._graph.run(given)
+        durations = results["durations"].reshape(-1).astype(np.int64) if "durations" in results else None
+        return NetworkOutput(_samples(results[self._audio], self._graph.path), durations)
 
     def memory(self) -> int:
         """Bytes of the graph's file."""
@@ -54,45 +58,118 @@ class PublishedSynthesizer:
         self._graph.close()
 
 
-class PreparedSynthesizer:
-    """A graph in two parts with the noise as inputs: the same noise makes the same audio."""
+@dataclass(frozen=True, slots=True)
+class PartNames:
+    """What tensors are called in the graphs of a network in parts.
+
+    Attributes:
+        inputs: the graphs' name for each input of a published graph.
+        duration_noise: for the stochastic duration predictor, [1, 2, P].
+        prior_noise: for the prior, [1, C, F].
+        durations: frames of each symbol.
+        latent: what the flow gives the decoder, [1, C, F].
+    """
+
+    inputs: Mapping[str, str]
+    duration_noise: str
+    prior_noise: str
+    durations: str
+    latent: str
+
+
+CONVERTED_NAMES = PartNames(
+    {name: name for name in CANONICAL_INPUTS}, "noise_w", "noise", durations="durations", latent="z"
+)
+"""Those of voices that Asagoe converted."""
+
+
+class PartedSynthesizer:
+    """A network in three graphs: the same noise makes the same audio.
+
+    Args:
+        folder: has the graphs in it.
+        content: hash of what the network is.
+        names: of the tensors.
+        margin: frames on each side that a frame of the decoder depends on.
+        channels: C, of the prior; 0 to take what the flow declares.
+        window: frames that are decoded at once, at most.
+    """
 
     reproducible = True
 
-    def __init__(self, folder: Path) -> None:
-        facts = json.loads((folder / FACTS).read_text("utf-8"))
-        self._text, self._audio = Graph(folder / TEXT_PART), Graph(folder / AUDIO_PART)
-        self._names: dict[str, str] = facts["names"]
-        self._durations: str = facts["durations"]
-        self._channels = int(facts["channels"])
-        self._size = sum(file.stat().st_size for file in folder.iterdir())
-        self.feature_size = feature_size(self._text, self._names["bert"])
-        self.fingerprint = f"onnx {facts['content']} {runtime().__version__}"
+    def __init__(
+        self, folder: Path, content: str, names: PartNames, *, margin: int, channels: int = 0, window: int = WINDOW
+    ) -> None:
+        self._encoder, self._flow, self._decoder = (Graph(folder / name) for name in PARTS)
+        self._names = names
+        self._channels = channels or int(self._flow.inputs[names.prior_noise][1][1])
+        self._margin, self._window = margin, window
+        self._size = sum(file.stat().st_size for file in _graph_files(folder))
+        self.feature_size = feature_size(self._encoder, names.inputs["bert"])
+        self.fingerprint = f"onnx {content} {runtime().__version__}"
 
     def synthesize(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> NetworkOutput:
         """See ``Synthesizer``."""
-        symbols = len(network_input.phonemes)
-        given = {self._names[name]: value for name, value in feed(network_input, controls).items()}
-        given[NOISE_W] = noise.durations(symbols)[None]
-        crossing = self._text.outputs
-        values = dict(zip(crossing, self._text.run(_only(given, self._text), crossing), strict=True))
-        durations: Integers = values[self._durations].reshape(-1).astype(np.int64)
+        names, symbols = self._names, len(network_input.phonemes)
+        known = {names.inputs[name]: value for name, value in feed(network_input, controls).items()}
+        known[names.duration_noise] = noise.durations(symbols)[None]
+        known |= self._encoder.run(known)
+        durations: Integers = known[names.durations].reshape(-1).astype(np.int64)
         frames = max(1, int(durations.sum()))
         if frames > MAX_FRAMES:
-            message = f"{self._text.path} predicts {frames} frames for {symbols} symbols; the voice is broken"
+            message = f"{self._encoder.path} predicts {frames} frames for {symbols} symbols; the voice is broken"
             raise EngineDefectError(message)
-        given[NOISE] = noise.prior(self._channels, frames)[None]
-        (audio,) = self._audio.run(_only({**given, **values}, self._audio), self._audio.outputs)
-        return NetworkOutput(_samples(audio, self._audio.path), durations)
+        known[names.prior_noise] = noise.prior(self._channels, frames)[None]
+        known |= self._flow.run(known)
+        audio = decode_in_windows(self._decode(known), known[names.latent], margin=self._margin, window=self._window)
+        return NetworkOutput(_samples(audio, self._decoder.path), durations)
 
     def memory(self) -> int:
         """Bytes of the files; the weights among them are mapped."""
         return self._size
 
     def close(self) -> None:
-        """Free both sessions."""
-        self._text.close()
-        self._audio.close()
+        """Free the sessions."""
+        for graph in (self._encoder, self._flow, self._decoder):
+            graph.close()
+
+    def _decode(self, known: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+        def decode(latent: np.ndarray) -> np.ndarray:
+            (audio,) = self._decoder.run({**known, self._names.latent: latent}).values()
+            return audio.reshape(-1)
+
+        return decode
+
+
+def decode_in_windows(
+    decode: Callable[[np.ndarray], np.ndarray], latent: np.ndarray, *, margin: int, window: int
+) -> np.ndarray:
+    """Decode a latent, long ones piece by piece; the pieces overlap so far that nothing of it is heard.
+
+    Args:
+        decode: latent of shape [1, C, f] to samples of shape [f · hop length].
+        latent: shape [1, C, F].
+        margin: frames on each side that a frame depends on.
+        window: frames of a piece without its margins, at most.
+    """
+    frames = latent.shape[2]
+    pieces = -(-frames // window)
+    if pieces <= 1:
+        return decode(latent)
+    parts: list[np.ndarray] = []
+    edges = [round(frames * at / pieces) for at in range(pieces + 1)]
+    for start, end in itertools.pairwise(edges):
+        first, last = max(0, start - margin), min(frames, end + margin)
+        audio = decode(np.ascontiguousarray(latent[:, :, first:last]))
+        hop = len(audio) // (last - first)
+        parts.append(audio[(start - first) * hop : (end - first) * hop])
+    return np.concatenate(parts)
+
+
+def _graph_files(folder: Path) -> set[Path]:
+    """The graphs of the parts and the weights beside them."""
+    weights = {file for file in folder.iterdir() if file.name.endswith(".onnx.data")}
+    return weights | {folder / name for name in PARTS}
 
 
 def feed(network_input: NetworkInput, controls: Controls) -> dict[str, np.ndarray]:
@@ -110,10 +187,6 @@ def feed(network_input: NetworkInput, controls: Controls) -> dict[str, np.ndarra
         "noise_scale_w": np.array([controls.noise_w]),
         "sdp_ratio": np.array([controls.sdp_ratio]),
     }
-
-
-def _only(values: dict[str, np.ndarray], graph: Graph) -> dict[str, np.ndarray]:
-    return {name: values[name] for name in graph.inputs}
 
 
 def feature_size(graph: Graph, name: str) -> int:

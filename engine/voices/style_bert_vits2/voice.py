@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.audio import Audio, PhonemeTiming, Samples
 from engine.errors import InvalidOptionError, NothingToSayError, VoiceNotAvailableError
+from engine.memory import trim
 from engine.options import SpeechOptions
 from engine.text import Sentence, TextPipeline
 from engine.voices.base import Rendered
@@ -96,6 +97,7 @@ class StyleBertVits2Voice:
             raise NothingToSayError(message)
         network_input = self._input(reading, style, options.assist_text)
         output = self._synthesizer.synthesize(network_input, controls, SeededNoise(options.seed))
+        trim()
         samples = self._pitched(output.samples, options)
         if output.durations is None:
             return Rendered(Audio(samples, self.sample_rate))

@@ -12,6 +12,7 @@ from engine.voices.style_bert_vits2.backend import Controls, Floats, NetworkInpu
 
 DATA = Path(__file__).parent / "data"
 VOICE = "rand-tiny"
+MARGIN = 14
 CASES = sorted(file.stem for file in DATA.glob("*.npz"))
 STYLES = {"Neutral": 0, "Happy": 1, "Sad": 2}
 
@@ -81,9 +82,15 @@ def graph(tree: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache that all tests share, so that the graph is prepared once."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def cache(root_cache: Path) -> Path:
+    """The family's part of it."""
+    return root_cache / "style_bert_vits2"
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from engine.errors import UnknownStyleError, VoiceNotAvailableError
-from engine.voices.style_bert_vits2.model_folder import StyleVectors, read_config
+from engine.voices.style_bert_vits2.model_folder import StyleVectors, decoder_margin, read_config
 
 
 def written(folder: Path, content: object) -> Path:
@@ -33,6 +33,7 @@ def test_styles_stand_in_the_order_of_their_rows(tmp_path: Path):
         ([], "holds no object 'data'"),
         ({"data": {"sampling_rate": "fast"}}, "data.sampling_rate 'fast'; a whole number from 8000"),
         ({"data": {"hop_length": True}}, "data.hop_length True; a whole number from 1"),
+        ({"model": {"upsample_rates": 8}}, "does not describe a decoder in 'model'"),
         ({"data": {"style2id": {}}}, "data.style2id {}; names with their row numbers"),
         ({"data": {"style2id": {"Neutral": -1}}}, "names with their row numbers"),
     ],
@@ -68,3 +69,10 @@ def test_missing_damaged_or_too_few_style_vectors(tmp_path: Path):
     np.save(tmp_path / "style_vectors.npy", np.zeros((1, 256), np.float32))
     with pytest.raises(VoiceNotAvailableError, match=r"holds \(1, 256\); one row for each of the 3 styles"):
         StyleVectors(tmp_path, {"Neutral": 0, "Sad": 2})
+
+
+def test_the_decoder_looks_14_frames_to_each_side():
+    sizes = {"residual_kernels": (3, 7, 11), "dilations": ((1, 3, 5),) * 3}
+    assert decoder_margin(rates=(8, 8, 2, 2, 2), kernels=(16, 16, 8, 2, 2), **sizes) == 14
+    # 3 + (3 - 1)/2 · (1 + 1) / 4 + ((8 + 4)/2 - 1) / 4 + 3/4
+    assert decoder_margin(rates=(4,), kernels=(8,), residual_kernels=(3,), dilations=((1,),)) == 6

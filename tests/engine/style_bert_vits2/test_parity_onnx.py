@@ -10,24 +10,24 @@ from engine.voices.style_bert_vits2.graph_check import Silence
 from engine.voices.style_bert_vits2.model_folder import StyleVectors
 from engine.voices.style_bert_vits2.model_input import spread_features
 from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
-from engine.voices.style_bert_vits2.onnx_synthesizer import PreparedSynthesizer, PublishedSynthesizer
+from engine.voices.style_bert_vits2.onnx_synthesizer import PartedSynthesizer, PublishedSynthesizer
 from engine.voices.style_bert_vits2.pitch import change_pitch
 from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
 
-from .conftest import CASES, DATA, STYLES, Case
+from .conftest import CASES, DATA, MARGIN, STYLES, Case
 
 TOLERANCE = 1e-4
 
 
 @pytest.fixture(scope="module")
-def prepared(graph: Path, cache: Path) -> PreparedSynthesizer:
-    synthesizer = open_synthesizer(graph, cache)
-    assert isinstance(synthesizer, PreparedSynthesizer)
+def prepared(graph: Path, cache: Path) -> PartedSynthesizer:
+    synthesizer = open_synthesizer(graph, cache, margin=MARGIN)
+    assert isinstance(synthesizer, PartedSynthesizer)
     return synthesizer
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_audio_and_durations_are_those_of_the_reference(name: str, prepared: PreparedSynthesizer):
+def test_audio_and_durations_are_those_of_the_reference(name: str, prepared: PartedSynthesizer):
     case = Case(name)
     output = prepared.synthesize(case.input, case.controls, case.noise)
     assert np.array_equal(output.durations, case.stored["durations"])
@@ -45,7 +45,7 @@ def test_the_published_graph_itself_says_the_same(name: str, graph: Path):
 
 
 @pytest.mark.parametrize("name", ["s11_accent__pitch12", "s11_accent__all"])
-def test_pitch_and_intonation_are_those_of_the_reference(name: str, prepared: PreparedSynthesizer):
+def test_pitch_and_intonation_are_those_of_the_reference(name: str, prepared: PartedSynthesizer):
     pytest.importorskip("pyworld")
     case = Case(name)
     samples = prepared.synthesize(case.input, case.controls, case.noise).samples

@@ -27,8 +27,8 @@ from .conftest import VOICE
 
 
 @pytest.fixture(scope="module")
-def tts(tree: Path, cache: Path):
-    with TTS(cache_dir=cache) as tts:
+def tts(tree: Path, root_cache: Path):
+    with TTS(cache_dir=root_cache) as tts:
         yield tts.load(VOICE, source=f"file://{tree}").prepare()
 
 
@@ -89,7 +89,7 @@ def test_an_assist_text_without_a_reading_changes_nothing(speaker):
     assert speaker.generate("はい。", seed=1, assist_text=" \U0001f600").samples.tobytes() == plain.tobytes()
 
 
-def test_timings_name_the_phonemes_and_fill_the_audio(tts: TTS, tree: Path, cache: Path):
+def test_timings_name_the_phonemes_and_fill_the_audio(tts: TTS, tree: Path, root_cache: Path):
     voice = tts._speakers[VOICE]._voice
     rendered = voice.synthesize(Sentence("はい。", 0.4), SpeechOptions(seed=1))
     assert [t.phoneme for t in rendered.audio.timings] == ["_", "h", "a", "i", ".", "_"]
@@ -128,7 +128,9 @@ def test_unknown_styles_and_speakers_are_told_with_what_there_is(speaker):
         speaker.generate("はい。", speaker_id=2)
 
 
-def test_bert_is_loaded_once_and_freed_with_its_last_user(tree: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
+def test_bert_is_loaded_once_and_freed_with_its_last_user(
+    tree: Path, root_cache: Path, monkeypatch: pytest.MonkeyPatch
+):
     life: list[str] = []
 
     class CountedBert(OnnxBert):
@@ -141,7 +143,7 @@ def test_bert_is_loaded_once_and_freed_with_its_last_user(tree: Path, cache: Pat
             life.append("freed")
 
     monkeypatch.setattr(family, "OnnxBert", CountedBert)
-    tts = TTS(cache_dir=cache)
+    tts = TTS(cache_dir=root_cache)
     for name in ("a", "b"):
         tts.load(name, source=str(tree), voice=VOICE)
     tts.prepare()
@@ -155,20 +157,20 @@ def test_bert_is_loaded_once_and_freed_with_its_last_user(tree: Path, cache: Pat
     assert life == ["loaded", "freed", "loaded", "freed"]
 
 
-def test_a_failed_voice_gives_bert_back_and_leaves_the_others(copied_tree: Path, cache: Path):
+def test_a_failed_voice_gives_bert_back_and_leaves_the_others(copied_tree: Path, root_cache: Path):
     shutil.copytree(copied_tree / "onnx/speakers" / VOICE, copied_tree / "onnx/speakers/broken")
     (copied_tree / "onnx/speakers/broken/synthesizer.onnx").write_bytes(b"broken")
-    tts = TTS(cache_dir=cache).load("broken", source=str(copied_tree)).load(VOICE, source=str(copied_tree))
+    tts = TTS(cache_dir=root_cache).load("broken", source=str(copied_tree)).load(VOICE, source=str(copied_tree))
     with pytest.raises(PrepareError, match=r"1 speaker.*broken: .*not a usable ONNX graph"):
         tts.prepare()
     assert tts.speakers[VOICE].generate("はい。").duration > 0
     tts.close()
 
 
-def test_a_voice_and_a_bert_of_different_sizes_are_told(tree: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_voice_and_a_bert_of_different_sizes_are_told(tree: Path, root_cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Graph, "last_size", lambda *_: 1024)
     with pytest.raises(PrepareError, match="takes 64 features of BERT, but the BERT at its source gives 1024"):
-        TTS(cache_dir=cache).load(VOICE, source=str(tree)).prepare()
+        TTS(cache_dir=root_cache).load(VOICE, source=str(tree)).prepare()
 
 
 @pytest.mark.parametrize(
@@ -181,10 +183,10 @@ def test_a_voice_and_a_bert_of_different_sizes_are_told(tree: Path, cache: Path,
         ("bert/tokenizer/vocab.txt", r"tokenizer of BERT cannot be read"),
     ],
 )
-def test_a_missing_file_is_named(copied_tree: Path, cache: Path, broken: str, sentence: str):
+def test_a_missing_file_is_named(copied_tree: Path, root_cache: Path, broken: str, sentence: str):
     (copied_tree / broken).unlink()
     with pytest.raises(PrepareError, match=sentence):
-        TTS(cache_dir=cache).load(VOICE, source=str(copied_tree)).prepare()
+        TTS(cache_dir=root_cache).load(VOICE, source=str(copied_tree)).prepare()
 
 
 def test_a_wrong_folder_is_told_with_what_is_there(tree: Path, tmp_path: Path):
@@ -202,9 +204,9 @@ def test_a_wrong_folder_is_told_with_what_is_there(tree: Path, tmp_path: Path):
         assert f"the source '{source}' is not understood" in failure(source)
 
 
-def test_a_path_may_hold_spaces_and_kanji(copied_tree: Path, tmp_path: Path, cache: Path):
+def test_a_path_may_hold_spaces_and_kanji(copied_tree: Path, tmp_path: Path, root_cache: Path):
     moved = shutil.move(copied_tree, tmp_path / "声 の木")
-    with TTS(cache_dir=cache).load(VOICE, source=Path(moved).as_uri()) as tts:
+    with TTS(cache_dir=root_cache).load(VOICE, source=Path(moved).as_uri()) as tts:
         assert tts.prepare().speakers[VOICE].generate("はい。").duration > 0
 
 
@@ -222,11 +224,11 @@ def test_a_graph_device_is_refused_with_a_sentence(tree: Path):
         TTS("cuda").load(VOICE, source=str(tree)).prepare()
 
 
-def test_speech_needs_neither_torch_nor_transformers(tree: Path, cache: Path):
+def test_speech_needs_neither_torch_nor_transformers(tree: Path, root_cache: Path):
     code = (
         "import sys; from engine import TTS\n"
         "for name in ('torch', 'transformers'): sys.modules[name] = None\n"
-        f"TTS(cache_dir={str(cache)!r}).load({VOICE!r}, source={str(tree)!r}).prepare()"
+        f"TTS(cache_dir={str(root_cache)!r}).load({VOICE!r}, source={str(tree)!r}).prepare()"
         f".speakers[{VOICE!r}].generate('はい。')\n"
         "print('spoken')"
     )
@@ -236,8 +238,8 @@ def test_speech_needs_neither_torch_nor_transformers(tree: Path, cache: Path):
     assert done.stdout.strip().endswith("spoken"), done.stderr
 
 
-def test_a_closed_voice_is_closed_once(tree: Path, cache: Path):
-    tts = TTS(cache_dir=cache).load(VOICE, source=str(tree)).prepare()
+def test_a_closed_voice_is_closed_once(tree: Path, root_cache: Path):
+    tts = TTS(cache_dir=root_cache).load(VOICE, source=str(tree)).prepare()
     speaker = tts.speakers[VOICE]
     speaker.close()
     speaker.close()
