@@ -63,7 +63,7 @@ def check_bert(original: TorchBert, path: Path, tokenizer: CharacterTokenizer, p
     for sentence in _SENTENCES:
         ids = np.asarray(tokenizer.encode_text(sentence), np.int64)
         given = {"input_ids": ids[None], "attention_mask": np.ones((1, len(ids)), np.int64)}
-        wanted, found = original.features(ids), graph.run(given, ["hidden_states"])[0][0]
+        wanted, found = original.features(ids), graph.run(given)["hidden_states"][0]
         cosines.append(_cosines(wanted.reshape(1, -1), found.reshape(1, -1))[0])
         token_cosines.append(_cosines(wanted, found).min())
     graph.close()
@@ -80,24 +80,25 @@ def _compare(
     noise_w = noise.durations(symbols)[None]
     encoded = _encoded(network, given)
 
-    encoder = _run(graphs[ENCODER], feed(given, controls) | {"noise_w": noise_w})
+    encoder = graphs[ENCODER].run(feed(given, controls) | {"noise_w": noise_w})
     equal = _same_durations(network, encoded, noise_w * np.float32(controls.noise_w), controls, encoder["durations"])
     frames = encoder["durations"][0].astype(np.int64)
     prior = noise.prior(encoder["mean"].shape[1], int(frames.sum()))[None]
-    flow = _run(graphs[FLOW], encoder | {"noise": prior, "noise_scale": np.array([controls.noise])})
-    found = _run(graphs[DECODER], encoder | flow)["audio"]
-    wanted = network.decode(encoded, torch.from_numpy(frames), torch.from_numpy(prior * np.float32(controls.noise)))
+    flow = graphs[FLOW].run(encoder | {"noise": prior, "noise_scale": np.array([controls.noise])})
+    found = graphs[DECODER].run(encoder | flow)["audio"]
+    scaled = torch.from_numpy(prior * np.float32(controls.noise))
+    wanted = network.decode(network.latent(encoded, torch.from_numpy(frames), scaled), encoded.speaker)
     error = _error(found, wanted)
 
     # the graphs of the published contract draw noise inside: without noise they are comparable
-    whole = _run(graphs[SYNTHESIZER], feed(given, quiet))
-    predicted = _run(graphs[DURATION_PREDICTOR], feed(given, quiet))["durations"]
+    whole = graphs[SYNTHESIZER].run(feed(given, quiet))
+    predicted = graphs[DURATION_PREDICTOR].run(feed(given, quiet))["durations"]
     silence = np.zeros((1, 2, symbols), np.float32)
     equal &= _same_durations(network, encoded, silence, quiet, whole["durations"])
     equal &= np.array_equal(predicted, whole["durations"])
     quiet_frames = torch.from_numpy(whole["durations"][0].astype(np.int64))
     still = torch.zeros(1, prior.shape[1], int(quiet_frames.sum()))
-    wanted = network.decode(encoded, quiet_frames, still)
+    wanted = network.decode(network.latent(encoded, quiet_frames, still), encoded.speaker)
     return max(error, _error(whole["audio"], wanted)), equal, found.size + whole["audio"].size
 
 
@@ -122,12 +123,6 @@ def _same_durations(network: Synthesizer, encoded: Encoded, noise: Floats, contr
     unsure = np.abs(exact - np.rint(exact)) < _CEIL_MARGIN
     wanted = frames_of(logarithms, controls.length_scale).numpy()
     return bool(((wanted == found) | (unsure & (np.abs(wanted - found) <= 1))).all())
-
-
-def _run(graph: Graph, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    names = list(graph.outputs)
-    results = graph.run({name: values[name] for name in graph.inputs}, names)
-    return dict(zip(names, results, strict=True))
 
 
 def _sample(network: Synthesizer, symbols: int, seed: int) -> NetworkInput:

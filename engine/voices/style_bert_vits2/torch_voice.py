@@ -24,7 +24,7 @@ from engine.voices.style_bert_vits2.backend import (
 )
 from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.network.synthesizer import Synthesizer, frames_of
-from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES
+from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES, WINDOW, decode_in_windows
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
 from engine.voices.style_bert_vits2.torch_model import read_model
@@ -56,12 +56,23 @@ class TorchSettings:
 
 
 class TorchSynthesizer:
-    """The network of one voice; a ``Synthesizer``. Noise is drawn on the CPU: a seed sounds alike on all devices."""
+    """The network of one voice; a ``Synthesizer``. Noise is drawn on the CPU: a seed sounds alike on all devices.
+
+    Args:
+        model: in evaluation mode.
+        device: to compute on.
+        margin: frames on each side that a frame of the decoder depends on.
+        fingerprint: of the weights.
+        window: frames that are decoded at once, at most: what bounds the memory that a long sentence takes.
+    """
 
     reproducible = True
 
-    def __init__(self, model: Synthesizer, device: torch.device, *, fingerprint: str = "") -> None:
+    def __init__(
+        self, model: Synthesizer, device: torch.device, *, margin: int, fingerprint: str = "", window: int = WINDOW
+    ) -> None:
         self._device = device
+        self._margin, self._window = margin, window
         self._model: Synthesizer | None = model.to(device)
         self.feature_size = int(model.text_encoder.bert_proj.in_channels)
         self._style_size = int(model.text_encoder.style_proj.in_features)
@@ -105,8 +116,14 @@ class TorchSynthesizer:
             raise EngineDefectError(message)
         durations = frames.to(torch.int64)
         prior_noise = noise.prior(encoded.mean.shape[1], int(total)) * np.float32(controls.noise)
-        audio = model.decode(encoded, durations, self._tensor(prior_noise))
-        return audio[0, 0].cpu().numpy(), durations.cpu().numpy()
+        latent = model.latent(encoded, durations, self._tensor(prior_noise))
+
+        def decode(piece: np.ndarray) -> np.ndarray:
+            audio: np.ndarray = model.decode(torch.from_numpy(piece).to(self._device), encoded.speaker).cpu().numpy()
+            return audio.reshape(-1)
+
+        samples = decode_in_windows(decode, latent.cpu().numpy(), margin=self._margin, window=self._window)
+        return samples, durations.cpu().numpy()
 
     def _tensor(self, row: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(row).to(self._device).unsqueeze(0)
@@ -200,7 +217,7 @@ def load_voice(
     """
     device = open_device(settings)
     config, styles, model, weights = read_model(folder)
-    synthesizer = TorchSynthesizer(model, device, fingerprint=content_hash(weights, cache)[:24])
+    synthesizer = TorchSynthesizer(model, device, margin=config.margin, fingerprint=content_hash(weights, cache)[:24])
     voice = StyleBertVits2Voice(config, styles, synthesizer, bert, tokenizer, text=text, on_close=on_close)
     if settings.compile:
         synthesizer.compile()

@@ -23,16 +23,17 @@ from engine.voices.style_bert_vits2.convert_report import BertReport, Conversion
 from engine.voices.style_bert_vits2.export_bert import BertSizes as GraphSizes
 from engine.voices.style_bert_vits2.export_bert import Precision, bert_graph, distance_rows, quantised_rows
 from engine.voices.style_bert_vits2.export_graph import GraphBuilder, floats, save_models
+from engine.voices.style_bert_vits2.model_folder import read_config
 from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
 from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import PreparedSynthesizer, feed
+from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer, feed
 from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
 from engine.voices.style_bert_vits2.torch_model import read_model
 from engine.voices.style_bert_vits2.torch_voice import TorchSynthesizer
 
-from .conftest import GivenNoise
+from .conftest import GivenNoise, torch_synthesizer
 
 SIZES = VoiceSizes(hidden=16, filter=32, layers=3, speaker=12, bert=64, decoder=64, speakers=2, flow_layers=1)
 BERT_SIZES = BertSizes(hidden=64, filter=128, heads=2, layers=4, vocabulary=12_000)
@@ -69,7 +70,7 @@ def speaker(report: ConversionReport, root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def network(voice: Path) -> TorchSynthesizer:
-    return TorchSynthesizer(read_model(voice)[2], torch.device("cpu"))
+    return torch_synthesizer(voice)
 
 
 def sample(symbols: int, seed: int = 0) -> NetworkInput:
@@ -128,19 +129,17 @@ def test_the_graphs_have_the_published_inputs_and_outputs(speaker: Path):
 @pytest.mark.parametrize("symbols", [2, 3, 4, 5, 40, 200])
 def test_the_published_graph_says_what_the_network_says(speaker: Path, network: TorchSynthesizer, symbols: int):
     given, quiet = sample(symbols), Controls(speaker_id=1, noise=0.0, noise_w=0.0, sdp_ratio=0.4, length_scale=1.2)
-    audio, durations = Graph(speaker / "synthesizer.onnx").run(feed(given, quiet), ["audio", "durations"])
+    audio, durations = Graph(speaker / "synthesizer.onnx").run(feed(given, quiet)).values()
     wanted = network.synthesize(given, quiet, GivenNoise())
     assert np.array_equal(durations[0], wanted.durations)
     assert np.abs(audio[0, 0] - wanted.samples).max() < 1e-4
-    (predicted,) = Graph(speaker / "duration_predictor.onnx").run(
-        {name: value for name, value in feed(given, quiet).items() if name != "noise_scale"}, ["durations"]
-    )
+    (predicted,) = Graph(speaker / "duration_predictor.onnx").run(feed(given, quiet)).values()
     assert np.array_equal(predicted, durations)
 
 
 def test_noise_inside_the_published_graph_is_drawn_anew(speaker: Path):
     graph, given = Graph(speaker / "synthesizer.onnx"), feed(sample(30), Controls(noise_w=0.0))
-    first, second = (graph.run(given, ["audio"])[0] for _ in range(2))
+    first, second = (graph.run(given)["audio"] for _ in range(2))
     assert first.shape == second.shape
     assert np.abs(first - second).max() > 1e-3
 
@@ -150,21 +149,28 @@ def test_symbols_beyond_x_lengths_are_not_heard(speaker: Path, network: TorchSyn
     given = feed(sample(30), quiet)
     cut = {name: value[..., :12] if value.shape[-1] == 30 else value for name, value in given.items()}
     graph = Graph(speaker / "synthesizer.onnx")
-    long = graph.run(given | {"x_lengths": np.array([12])}, ["audio"])[0]
-    short = graph.run(cut | {"x_lengths": np.array([12])}, ["audio"])[0]
+    long = graph.run(given | {"x_lengths": np.array([12])})["audio"]
+    short = graph.run(cut | {"x_lengths": np.array([12])})["audio"]
     assert np.array_equal(long, short)
 
 
-def test_a_converted_graph_can_be_prepared_and_then_repeats(speaker: Path, network: TorchSynthesizer, tmp_path: Path):
-    prepared = open_synthesizer(speaker / "synthesizer.onnx", tmp_path)
-    assert isinstance(prepared, PreparedSynthesizer)
+@pytest.mark.parametrize("alone", [False, True])
+def test_asagoe_speaks_with_it_and_repeats(speaker: Path, network: TorchSynthesizer, tmp_path: Path, alone: bool):
+    """By the parts beside the published graph, and also by that graph alone, as others publish it."""
+    folder = Path(shutil.copytree(speaker, tmp_path / "speaker"))
+    if alone:
+        for name in PARTS:
+            (folder / name).unlink()
+    found = open_synthesizer(folder / "synthesizer.onnx", tmp_path / "cache", margin=read_config(folder).margin)
+    assert isinstance(found, PartedSynthesizer)
+    assert (tmp_path / "cache" / "prepared").exists() == alone
     generator, given = np.random.default_rng(1), sample(40)
     noise_w = generator.standard_normal((2, 40), np.float32)
     frames = network.synthesize(given, Controls(), GivenNoise(noise_w)).durations.sum()
     noise = GivenNoise(noise_w, generator.standard_normal((SIZES.hidden, frames), np.float32))
-    found, wanted = (net.synthesize(given, Controls(), noise) for net in (prepared, network))
-    assert np.array_equal(found.durations, wanted.durations)
-    assert np.abs(found.samples - wanted.samples).max() < 1e-4
+    one, other = (synthesizer.synthesize(given, Controls(), noise) for synthesizer in (found, network))
+    assert np.array_equal(one.durations, other.durations)
+    assert np.abs(one.samples - other.samples).max() < 1e-4
 
 
 def test_all_graphs_of_a_voice_share_one_file_of_weights(speaker: Path):
@@ -215,7 +221,7 @@ def test_padding_in_a_batch_changes_nothing(report: ConversionReport, root: Path
     original, graph = TorchBert(read_bert(bert)), Graph(root / "onnx" / "bert" / "q8" / "bert_q8.onnx")
     ids, mask = np.full((2, 12), 7), np.ones((2, 12), np.int64)
     ids[1, 7:], mask[1, 7:] = 0, 0
-    (hidden,) = graph.run({"input_ids": ids, "attention_mask": mask}, ["hidden_states"])
+    (hidden,) = graph.run({"input_ids": ids, "attention_mask": mask}).values()
     wanted = original.features(ids[1, :7])
     cosine = (wanted * hidden[1, :7]).sum() / np.linalg.norm(wanted) / np.linalg.norm(hidden[1, :7])
     assert cosine > 0.998

@@ -10,17 +10,16 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
-from engine.voices.style_bert_vits2.torch_model import read_model
 from engine.voices.style_bert_vits2.torch_voice import TorchSynthesizer
 
-from .conftest import CASES, DATA, Case
+from .conftest import CASES, DATA, Case, torch_synthesizer
 
 QUIET = [name for name in CASES if name.endswith("__n0")]
 
 
 @pytest.fixture(scope="module")
 def synthesizer(trained_voice: Path) -> TorchSynthesizer:
-    return TorchSynthesizer(read_model(trained_voice)[2], torch.device("cpu"))
+    return torch_synthesizer(trained_voice)
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,8 @@ def speak(network, sizes: VoiceSizes, symbols: int = 15) -> torch.Tensor:
     bert, style = torch.randn(1, sizes.bert, symbols), torch.randn(1, 256)
     encoded = network.encode(ids, ids, ids, bert, style, torch.tensor([sizes.speakers - 1]))
     frames = frames_of(network.log_durations(encoded, torch.randn(1, 2, symbols), 0.5), 1.0)[0].long()
-    return network.decode(encoded, frames, torch.randn(1, sizes.hidden, int(frames.sum())))
+    latent = network.latent(encoded, frames, torch.randn(1, sizes.hidden, int(frames.sum())))
+    return network.decode(latent, encoded.speaker)
 
 
 @pytest.mark.parametrize("sizes", [SMALL, OTHER_STRIDES])

@@ -25,7 +25,7 @@ from engine.text import Sentence, TextPipeline
 from engine.voices.base import LoadContext
 from engine.voices.style_bert_vits2 import torch_family, torch_install
 
-from .conftest import VOICE, Case
+from .conftest import VOICE, Case, torch_synthesizer
 
 SENTENCE = Sentence("今日は晴れです。", 0.3)
 
@@ -132,7 +132,7 @@ def test_the_fingerprint_follows_the_weights(folder: Path, cache: Path, bert, pi
 
 
 def test_a_closed_voice_says_so(trained_voice: Path):
-    synthesizer = TorchSynthesizer(read_model(trained_voice)[2], torch.device("cpu"))
+    synthesizer = torch_synthesizer(trained_voice)
     assert synthesizer.memory() > 3_000_000
     synthesizer.close()
     synthesizer.close()
@@ -148,11 +148,23 @@ def test_absurd_durations_are_a_defect_and_no_memory_is_taken(trained_voice: Pat
     model.duration_predictor.proj.bias.fill_(bias)
     case = Case("s01_short__n0")
     with pytest.raises(EngineDefectError, match="frames for 37 symbols"):
-        TorchSynthesizer(model, torch.device("cpu")).synthesize(case.input, case.controls, case.noise)
+        TorchSynthesizer(model, torch.device("cpu"), margin=20).synthesize(case.input, case.controls, case.noise)
+
+
+def test_long_speech_is_decoded_in_windows_that_nobody_hears(trained_voice: Path):
+    config, _, model, _ = read_model(trained_voice)
+    case = Case("s11_accent__seed")
+    whole, pieces = (
+        TorchSynthesizer(model, torch.device("cpu"), margin=config.margin, window=window).synthesize(
+            case.input, case.controls, case.noise
+        )
+        for window in (1000, 40)
+    )
+    assert np.abs(whole.samples - pieces.samples).max() < 1e-5
 
 
 def test_no_memory_is_a_transient_error(trained_voice: Path, monkeypatch: pytest.MonkeyPatch):
-    synthesizer = TorchSynthesizer(read_model(trained_voice)[2], torch.device("cpu"))
+    synthesizer = torch_synthesizer(trained_voice)
 
     def full(*_: object) -> None:
         raise torch.OutOfMemoryError
@@ -164,7 +176,7 @@ def test_no_memory_is_a_transient_error(trained_voice: Path, monkeypatch: pytest
 
 
 def test_warming_up_leaves_the_voice_as_it_was(trained_voice: Path):
-    synthesizer = TorchSynthesizer(read_model(trained_voice)[2], torch.device("cpu"))
+    synthesizer = torch_synthesizer(trained_voice)
     case = Case("s01_short__n0")
     before = synthesizer.synthesize(case.input, case.controls, case.noise).samples
     synthesizer.warm_up()
@@ -244,8 +256,9 @@ def test_a_folder_without_weights_is_told(folder: Path):
     [
         ("data", "n_speakers", 3, "it has 2 speakers, config.json says 3"),
         ("data", "hop_length", 256, "512 samples a frame, config.json says hop_length 256"),
-        ("model", "upsample_rates", [8, "8"], r"model\.upsample_rates \[8, '8'\]"),
-        ("model", "resblock_dilation_sizes", 5, "model.resblock_dilation_sizes 5"),
+        ("model", "upsample_rates", [8, 8, 2, 2, 2.5], r"model\.upsample_rates \[8, 8, 2, 2, 2\.5\]"),
+        ("model", "resblock_dilation_sizes", [[1, 3, -5]] * 3, r"model\.resblock_dilation_sizes \[1, 3, -5\]"),
+        ("model", "upsample_rates", [8, 8, 2, 2, 3], "an upsampling kernel of 2 does not fit its rate 3"),
     ],
 )
 def test_a_config_that_does_not_fit_is_told(folder: Path, section: str, key: str, value: object, fault: str):

@@ -80,8 +80,8 @@ class Synthesizer(nn.Module):
         deterministic = self.duration_predictor(encoded.hidden, encoded.speaker)
         return (stochastic * sdp_ratio + deterministic * (1.0 - sdp_ratio)).squeeze(1)
 
-    def decode(self, encoded: Encoded, frames: Tensor, noise: Tensor) -> Tensor:
-        """Make the waveform of one utterance.
+    def latent(self, encoded: Encoded, frames: Tensor, noise: Tensor) -> Tensor:
+        """Draw from the prior and carry it through the flow.
 
         Args:
             encoded: from ``encode``, with B = 1.
@@ -89,10 +89,22 @@ class Synthesizer(nn.Module):
             noise: normal noise times its scale, [1, C, F].
 
         Returns:
-            Samples in [-1, 1], [1, 1, F · hop].
+            Latent, [1, C, F].
         """
         prior = expand(encoded.mean, frames) + noise * torch.exp(expand(encoded.log_deviation, frames))
-        return self.decoder(self.flow(prior, encoded.speaker), encoded.speaker)
+        return self.flow(prior, encoded.speaker)
+
+    def decode(self, latent: Tensor, speaker: Tensor) -> Tensor:
+        """Make the waveform of a latent, or of a stretch of it.
+
+        Args:
+            latent: [1, C, F].
+            speaker: embedding, [1, G, 1].
+
+        Returns:
+            Samples in [-1, 1], [1, 1, F · hop].
+        """
+        return self.decoder(latent, speaker)
 
 
 def frames_of(log_durations: Tensor, length_scale: float | Tensor) -> Tensor:

@@ -145,12 +145,17 @@ def _decoder(shapes: Shapes, latent: int, speaker: int, strides: DecoderStrides)
             "that was written with this model"
         )
         raise VoiceNotAvailableError(message)
+    up_kernels = [shape(shapes, f"dec.ups.{stage}.weight")[2] for stage in range(stages)]
+    for rate, kernel in zip(strides.upsample_rates, up_kernels, strict=True):
+        if kernel < rate or (kernel - rate) % 2:  # else frames would not become rate times as many samples
+            message = f"an upsampling kernel of {kernel} does not fit its rate {rate} in config.json; use its own one"
+            raise VoiceNotAvailableError(message)
     return Decoder(
         latent,
         channels=shape(shapes, "dec.conv_pre.weight")[0],
         speaker=speaker,
         rates=strides.upsample_rates,
-        up_kernels=[shape(shapes, f"dec.ups.{stage}.weight")[2] for stage in range(stages)],
+        up_kernels=up_kernels,
         block_kernels=[shape(shapes, f"dec.resblocks.{block}.convs1.0.weight")[2] for block in range(kernels)],
         dilations=strides.dilations,
     )
