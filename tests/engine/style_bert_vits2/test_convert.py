@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2 import torch_install
 from engine.voices.style_bert_vits2.convert import convert
 
 torch = pytest.importorskip("torch")
@@ -338,12 +337,6 @@ def test_a_pickled_model_is_refused(voice: Path, tmp_path: Path):
 def test_a_name_that_is_no_folder_name_is_refused(voice: Path, tmp_path: Path, name: str):
     with pytest.raises(VoiceNotAvailableError, match="cannot be the name of a voice"):
         convert(voice, tmp_path / "tree", name=name)
-
-
-def test_without_the_packages_the_error_has_the_command(voice: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch_install, "find_spec", lambda _: None)
-    with pytest.raises(VoiceNotAvailableError, match=r"pip install 'asagoe\[torch\]'"):
-        convert(voice, tmp_path / "tree")
 
 
 def test_reports_say_when_they_are_not_good():

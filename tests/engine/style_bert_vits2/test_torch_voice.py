@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -23,19 +22,11 @@ from engine.options import SpeechOptions
 from engine.sources import LocalSource
 from engine.text import Sentence, TextPipeline
 from engine.voices.base import LoadContext
-from engine.voices.style_bert_vits2 import torch_family, torch_install
+from engine.voices.style_bert_vits2 import torch_family
 
 from .conftest import VOICE, Case, torch_synthesizer
 
 SENTENCE = Sentence("今日は晴れです。", 0.3)
-
-
-def test_without_pytorch_the_error_has_the_command(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch_install, "find_spec", lambda name: None if name == "torch" else find_spec("json"))
-    tts = TTS("cuda", cache_dir=tmp_path).load(VOICE, source=f"file://{tree}")
-    with pytest.raises(PrepareError, match=r"'cuda' needs torch, .* pip install 'asagoe\[torch\]'"):
-        tts.prepare()
-
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
