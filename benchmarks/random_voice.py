@@ -112,14 +112,14 @@ def _encoder(t: _Tensors, key: str, sizes: VoiceSizes, layers: int, kernel: int)
     h = sizes.hidden
     t.linear(f"{key}.spk_emb_linear", h, sizes.speaker, gain=0.3)
     for layer in range(layers):
-        for part in "qkvo":
-            t.linear(f"{key}.attn_layers.{layer}.conv_{part}", h, h, 1)
+        for part, gain in (("q", 1.0), ("k", 1.0), ("v", 1.0), ("o", 0.3)):  # layers change a symbol, not replace it
+            t.linear(f"{key}.attn_layers.{layer}.conv_{part}", h, h, 1, gain=gain)
         for part in "kv":
             t.normal(
                 f"{key}.attn_layers.{layer}.emb_rel_{part}", 1, 9, h // sizes.heads, std=(h // sizes.heads) ** -0.5
             )
         t.linear(f"{key}.ffn_layers.{layer}.conv_1", sizes.filter, h, kernel)
-        t.linear(f"{key}.ffn_layers.{layer}.conv_2", h, sizes.filter, kernel)
+        t.linear(f"{key}.ffn_layers.{layer}.conv_2", h, sizes.filter, kernel, gain=0.3)
         t.norm(f"{key}.norm_layers_1.{layer}", h)
         t.norm(f"{key}.norm_layers_2.{layer}", h)
 
@@ -127,12 +127,12 @@ def _encoder(t: _Tensors, key: str, sizes: VoiceSizes, layers: int, kernel: int)
 def _durations(t: _Tensors, sizes: VoiceSizes) -> None:
     h, g = sizes.hidden, sizes.speaker
     target = math.log(FRAMES_A_SYMBOL - 0.5)  # frames are rounded up
-    t.linear("dp.cond", h, g, 1, gain=0.3)
+    t.linear("dp.cond", h, g, 1, gain=0.1)
     t.linear("dp.conv_1", 256, h, 3)
     t.norm("dp.norm_1", 256)
     t.linear("dp.conv_2", 256, 256, 3)
     t.norm("dp.norm_2", 256)
-    t.linear("dp.proj", 1, 256, 1, gain=0.2)
+    t.linear("dp.proj", 1, 256, 1, gain=0.1)
     t.all["dp.proj.bias"][:] = target
     for prefix in ("", "post_"):
         t.linear(f"sdp.{prefix}pre", h, 1 if prefix else h, 1)
