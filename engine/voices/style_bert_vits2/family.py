@@ -14,6 +14,7 @@ from engine.voices.style_bert_vits2.model_folder import StyleVectors, read_confi
 from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
 from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
+from engine.voices.style_bert_vits2.torch_family import TorchVoices
 from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
 
 TOKENIZER = "bert/tokenizer"
@@ -40,12 +41,12 @@ class StyleBertVits2Family:
     def __init__(self) -> None:
         self._shared: dict[tuple[Path, Path], _Shared] = {}
         self._lock = threading.Lock()
+        self._torch = TorchVoices()
 
     def load(self, model: str, context: LoadContext) -> Voice:
         """Load the voice of that name from the context's source."""
         if context.device != "cpu":
-            message = f"voices of {self.name} cannot run on {context.device!r} yet; use the device cpu"
-            raise VoiceNotAvailableError(message)
+            return self._torch.load(model, context)
         if context.source is None:
             message = f"{self.name} needs a source, for example file:///path/to/voices"
             raise VoiceNotAvailableError(message)
