@@ -128,3 +128,11 @@ def reload(config: ConfigOption = None) -> None:
     from daemon.cli.run import reload_service
 
     sys.exit(reload_service(config))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of the configuration, for editors."""
+    from daemon.config.schema import schema_text
+
+    typer.echo(schema_text(), nl=False)
