@@ -8,10 +8,12 @@ EngineError
 │   ├── UnknownSpeakerError  no speaker of that name is loaded
 │   └── UnknownStyleError    the voice has no such style
 ├── VoiceNotAvailableError   the voice cannot be used: the message says what to do
+│   ├── CacheError           the cache cannot be used: full, or not to be written to
 │   └── PrepareError         names every speaker that could not be prepared
 ├── TransientError           may succeed when it is tried again
 │   ├── CancelledSpeechError the caller cancelled
-│   └── DeadlineExceededError  the caller's deadline passed
+│   ├── DeadlineExceededError  the caller's deadline passed
+│   └── SourceUnreachableError  where a voice comes from cannot be reached now
 └── EngineDefectError        a bug in the engine or in a voice
 """
 
@@ -52,6 +54,10 @@ class VoiceNotAvailableError(EngineError):
     """The voice cannot be used as things are; the message says what to do."""
 
 
+class CacheError(VoiceNotAvailableError):
+    """The cache folder cannot be used: its disk is full, or it cannot be written to."""
+
+
 class PrepareError(VoiceNotAvailableError):
     """Some speakers could not be prepared; all others are ready.
 
@@ -75,6 +81,18 @@ class CancelledSpeechError(TransientError):
 
 class DeadlineExceededError(TransientError):
     """The deadline of the request passed before it was done."""
+
+
+class SourceUnreachableError(TransientError):
+    """Where a voice comes from cannot be reached now, or broke off; what was fetched is kept for the next attempt.
+
+    Attributes:
+        retry_after: seconds that it asks to be left alone; None if it does not say.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class EngineDefectError(EngineError):
