@@ -6,7 +6,7 @@ import gc
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -17,7 +17,9 @@ from platformdirs import user_cache_path
 from engine.errors import EngineError, InvalidOptionError, PrepareError, UnknownSpeakerError
 from engine.memory import trim
 from engine.options import SpeechOptions
-from engine.sources import parse_source
+from engine.sources import Progress, parse_source
+from engine.sources.base import nothing
+from engine.sources.store import folders, open_tree
 from engine.speaker import Speaker
 from engine.text import TextPipeline
 from engine.voices.base import LoadContext, VoiceFamily
@@ -50,19 +52,27 @@ class TTS:
     Args:
         device: "cpu", "cuda" or "cuda:N".
         cache_dir: instead of ``cache_root()``.
+        mirrors: for a source as it is written in ``load``, others that hold the same tree; they are asked in turn where
+            it cannot be had.
     """
 
-    def __init__(self, device: str = "cpu", *, cache_dir: Path | str | None = None) -> None:
-        if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-            message = f"device must be cpu, cuda or cuda:N, got {device!r}"
-            raise InvalidOptionError(message)
+    def __init__(
+        self,
+        device: str = "cpu",
+        *,
+        cache_dir: Path | str | None = None,
+        mirrors: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        _checked_device(device)
         self.text = TextPipeline()
         self._device = device
         self._cache = Path(cache_dir).expanduser() if cache_dir else cache_root()
         self._specs: dict[str, _Spec] = {}
         self._speakers: dict[str, Speaker] = {}
         self._families: dict[str, VoiceFamily] = {}
-        self._lock = threading.RLock()
+        self._mirrors = {source: tuple(others) for source, others in (mirrors or {}).items()}
+        self._lock = threading.RLock()  # of what is declared and ready; never held while something is loaded
+        self._preparing = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -92,29 +102,72 @@ class TTS:
             self._specs[name] = spec
         return self
 
-    def prepare(self, *, warmup: bool = False) -> Self:
+    def prepare(self, *, warmup: bool = False, download: bool = True, progress: Progress = nothing) -> Self:
         """Load every declared speaker that is not loaded yet. May be called again, also after a failure.
+
+        Speakers that are ready speak on meanwhile, and each new one is ready as soon as it is loaded.
 
         Args:
             warmup: let each new speaker say a short sentence, so that the first real one is as quick as the next.
+            download: fetch what is not in the cache; without it, not one network call is made. With it, none is made
+                either once everything is in the cache.
+            progress: told how far downloads are.
 
         Raises:
             PrepareError: names the speakers that failed; all others are ready.
         """
         failures: dict[str, EngineError] = {}
-        with self._lock:
+        with self._preparing:
             context = LoadContext(self._device, self.text, self._cache)
-            for name, spec in self._specs.items():
-                if name in self._speakers:
+            with self._lock:
+                missing = {name: spec for name, spec in self._specs.items() if name not in self._speakers}
+            for name, spec in missing.items():
+                try:
+                    speaker = self._loaded(name, spec, context, download=download, progress=progress)
+                except EngineError as error:
+                    failures[name] = error
                     continue
                 try:
-                    speaker = self._loaded(name, spec, context)
                     if warmup:
                         speaker.generate(_WARMUP)
                 except EngineError as error:
                     failures[name] = error
-                else:
-                    self._speakers[name] = speaker
+                    speaker.close()
+                    continue
+                with self._lock:
+                    current = self._specs.get(name) == spec
+                    if current:
+                        self._speakers[name] = speaker
+                if not current:  # declared anew or unloaded meanwhile
+                    speaker.close()
+        if failures:
+            raise PrepareError(failures)
+        return self
+
+    def pre_download(self, device: str | None = None, *, progress: Progress = nothing) -> Self:
+        """Fetch what every declared speaker needs into the cache; nothing is loaded, and no PyTorch or GPU is needed.
+
+        Args:
+            device: that they will run on; None for that of this ``TTS``.
+            progress: told how far it is. What it raises ends the download, which the next call resumes.
+
+        Raises:
+            InvalidOptionError: the device is none.
+            PrepareError: names the speakers that cannot be had; those of all others are in the cache.
+        """
+        device = _checked_device(self._device if device is None else device)
+        failures: dict[str, EngineError] = {}
+        with self._lock:
+            specs = dict(self._specs)
+        for name, spec in specs.items():
+            try:
+                source = parse_source(spec.source)
+                tree = open_tree(source, self._cache, mirrors=self._mirrors_of(spec.source), progress=progress)
+                for folder in folders(source, spec.voice or name, device):
+                    if tree is not None:
+                        tree.fetch(folder)
+            except EngineError as error:
+                failures[name] = error
         if failures:
             raise PrepareError(failures)
         return self
@@ -155,13 +208,25 @@ class TTS:
         for speaker in speakers:
             speaker.close()
 
-    def _loaded(self, name: str, spec: _Spec, context: LoadContext) -> Speaker:
+    def _loaded(self, name: str, spec: _Spec, context: LoadContext, *, download: bool, progress: Progress) -> Speaker:
         source = parse_source(spec.source)
+        mirrors = self._mirrors_of(spec.source)
+        tree = open_tree(source, self._cache, mirrors=mirrors, download=download, progress=progress)
         if source.family not in self._families:  # kept: what its voices share lives in it
             self._families[source.family] = _family(source.family)
         model = source.model or spec.voice or name
-        voice = self._families[source.family].load(model, replace(context, source=source.tree))
+        voice = self._families[source.family].load(model, replace(context, source=tree))
         return Speaker(name, voice, self.text, spec.defaults)
+
+    def _mirrors_of(self, source: str) -> Sequence[str]:
+        return self._mirrors.get(source, ())
+
+
+def _checked_device(device: str) -> str:
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        message = f"device must be cpu, cuda or cuda:N, got {device!r}"
+        raise InvalidOptionError(message)
+    return device
 
 
 class _Speakers(dict[str, Speaker]):

@@ -164,7 +164,9 @@ class Download:
         except OSError as error:
             if error.errno in {errno.ENOSPC, errno.EDQUOT}:
                 part.unlink(missing_ok=True)  # the rest of the machine needs the space more
-                message = f"the disk of {self._entry.folder} is full; free some space, or set ASAGOE_CACHE to another folder"
+                message = (
+                    f"the disk of {self._entry.folder} is full; free some space, or set ASAGOE_CACHE to another folder"
+                )
                 raise CacheError(message) from error
             raise
 
@@ -208,4 +210,3 @@ def _fault(path: Path, file: RemoteFile) -> str:
 
 def _megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"
-

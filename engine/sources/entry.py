@@ -14,7 +14,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from engine.sources.manifest import FileRecord, Manifest, faults, sync_folder, write_whole
@@ -32,10 +32,14 @@ class Pointer:
     """What ``@current`` says.
 
     Attributes:
+        source: that the entry belongs to.
+        prefix: likewise.
         snapshot: name of the content that is in force.
         previous: the one before it; None if there was none.
     """
 
+    source: str
+    prefix: str
     snapshot: str
     previous: str | None = None
 
@@ -82,6 +86,17 @@ class Entry:
             return Found(place / _FILES, None, (f"its manifest cannot be read ({error})",), previous)
         wrong = tuple(str(fault) for fault in faults(manifest, place / _FILES, thorough=thorough))
         return Found(place / _FILES, manifest, wrong, previous)
+
+    def belongs_to(self) -> tuple[str, str] | None:
+        """Source and prefix, also of a damaged entry; None if nothing tells any more."""
+        pointer = self._pointer()
+        if pointer is not None:
+            return pointer.source, pointer.prefix
+        for path in sorted(self.folder.glob(f"@*/{_MANIFEST}")):
+            with suppress(OSError, ValueError):
+                manifest = Manifest.read(path)
+                return manifest.source, manifest.prefix
+        return None
 
     # The rest needs the lock.
 
@@ -160,8 +175,10 @@ class Entry:
             shutil.rmtree(place, ignore_errors=True)
             self.work.rename(place)
             sync_folder(self.folder)
-        previous = old and (old.previous if old.snapshot == manifest.snapshot else old.snapshot)
-        self._point(Pointer(manifest.snapshot, previous))
+        previous = None
+        if old is not None:
+            previous = old.previous if old.snapshot == manifest.snapshot else old.snapshot
+        self._point(Pointer(manifest.source, manifest.prefix, manifest.snapshot, previous))
         return place / _FILES
 
     def restate(self, manifest: Manifest) -> None:
@@ -180,7 +197,7 @@ class Entry:
             return None
         if any(faults(manifest, place / _FILES, thorough=True)):
             return None
-        self._point(Pointer(pointer.previous, pointer.snapshot))
+        self._point(replace(pointer, snapshot=pointer.previous, previous=pointer.snapshot))
         return manifest
 
     def remove(self) -> int:
@@ -204,7 +221,7 @@ class Entry:
         except (OSError, ValueError, TypeError):
             return None
         named = (pointer.snapshot, pointer.previous or "0")
-        return pointer if all(isinstance(name, str) and name.isalnum() for name in named) else None
+        return pointer if all(str(name).isalnum() for name in named) else None
 
     def _place(self, snapshot: str) -> Path:
         return self.folder / f"@{snapshot}"

@@ -92,9 +92,7 @@ class HubRemote:
             return Listing(commit, tuple(_file(item, prefix) for item in found if item["type"] == "file"))
 
     @contextmanager
-    def read(
-        self, prefix: str, file: RemoteFile, revision: str, offset: int
-    ) -> Iterator[tuple[int, Iterator[bytes]]]:
+    def read(self, prefix: str, file: RemoteFile, revision: str, offset: int) -> Iterator[tuple[int, Iterator[bytes]]]:
         """See ``Remote``."""
         import huggingface_hub  # noqa: PLC0415
 
@@ -191,7 +189,9 @@ class HubRemote:
         elif code == "EntryNotFound":
             message = f"{self.uri} has lost a file while it was fetched; fetch it again"
         elif status == 401 and _token():
-            message = f"the hub refuses the token for {self.repository} (401); renew HF_TOKEN or the file of HF_TOKEN_PATH"
+            message = (
+                f"the hub refuses the token for {self.repository} (401); renew HF_TOKEN or the file of HF_TOKEN_PATH"
+            )
         elif status in {401, 404}:
             private = "the token may not read it" if _token() else "it is private and needs a token (HF_TOKEN)"
             message = f"the hub shows no repository {self.repository} ({status}): it does not exist, or {private}"
@@ -214,7 +214,9 @@ def _file(item: dict[str, Any], prefix: str) -> RemoteFile:
     digest = f"sha256:{lfs['oid']}" if lfs else f"git:{item['oid']}"
     path = str(item["path"])
     # What is not below the prefix keeps its path, which the cache then refuses.
-    return RemoteFile(path.removeprefix(f"{prefix}/") if path.startswith(f"{prefix}/") else f"/{path}", int(item["size"]), digest)
+    return RemoteFile(
+        path.removeprefix(f"{prefix}/") if path.startswith(f"{prefix}/") else f"/{path}", int(item["size"]), digest
+    )
 
 
 def _begins_at(response: httpx2.Response, offset: int) -> bool:

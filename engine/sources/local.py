@@ -60,9 +60,7 @@ class LocalSource:
         return Listing("", tuple(files))
 
     @contextmanager
-    def read(
-        self, prefix: str, file: RemoteFile, revision: str, offset: int
-    ) -> Iterator[tuple[int, Iterator[bytes]]]:
+    def read(self, prefix: str, file: RemoteFile, revision: str, offset: int) -> Iterator[tuple[int, Iterator[bytes]]]:
         """See ``Remote``."""
         del revision
         path = self.root / prefix / file.path

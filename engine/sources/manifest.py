@@ -145,7 +145,7 @@ def sha256(path: Path) -> str:
 
 
 def git_blob(path: Path) -> str:
-    """The object name that git gives to a file's content: SHA-1 of ``blob SIZE\\0`` and the content."""
+    """The object name that git gives to a file's content: SHA-1 of ``blob SIZE``, a zero byte and the content."""
     digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 20):

@@ -27,7 +27,10 @@ _FORMS = {
     "file": "file:///PATH",
     BUNDLED_SCHEME: "openjtalk:NAME (openjtalk:mei)",
 }
-_KNOWN = "known are openjtalk:NAME (openjtalk:mei), hf://USER/REPOSITORY, s3://BUCKET/PREFIX, file:///PATH and an absolute path"
+_KNOWN = (
+    "known are openjtalk:NAME (openjtalk:mei), hf://USER/REPOSITORY, s3://BUCKET/PREFIX, file:///PATH and an absolute "
+    "path"
+)
 _HUB_PAGE = re.compile(r"https://huggingface\.co/([^/\s]+/[^/\s@]+?)(?:/tree/([^\s]+?))?/?")
 
 

@@ -38,10 +38,13 @@ class Policy:
         """Seconds to wait after so many failures: what the source asked for and a little, else half to whole of
         base · 2^(failures - 1), so that many who failed together do not come back together.
         """  # noqa: D205
-        whole = min(self.ceiling, self.base * 2 ** (failures - 1))
+        whole = min(self.ceiling, self.base * 2.0 ** (failures - 1))
         if asked is not None:
             return asked + self.draw() * min(1.0, self.base)
         return whole * (0.5 + self.draw() / 2)
+
+
+DEFAULT_POLICY = Policy()
 
 
 class Attempts:

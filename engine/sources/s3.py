@@ -83,9 +83,7 @@ class S3Remote:
         return Listing("", tuple(files))
 
     @contextmanager
-    def read(
-        self, prefix: str, file: RemoteFile, revision: str, offset: int
-    ) -> Iterator[tuple[int, Iterator[bytes]]]:
+    def read(self, prefix: str, file: RemoteFile, revision: str, offset: int) -> Iterator[tuple[int, Iterator[bytes]]]:
         """See ``Remote``."""
         del revision
         with self._client() as client:
@@ -169,9 +167,13 @@ class S3Remote:
             message = f"{self.uri} answers {code or status}; it is asked again later"
             raise SourceUnreachableError(message, float(asked) if asked.isdecimal() else None) from error
         if code == "NoSuchBucket":
-            message = f"there is no bucket {self.bucket!r} at {_endpoint() or 'AWS'}; check its name and AWS_ENDPOINT_URL_S3"
+            message = (
+                f"there is no bucket {self.bucket!r} at {_endpoint() or 'AWS'}; check its name and AWS_ENDPOINT_URL_S3"
+            )
         elif code in _NO_ENTRY or status in {401, 403}:
-            message = f"{self.uri} refuses the credentials ({code or status}); they must be valid, and may list and read it"
+            message = (
+                f"{self.uri} refuses the credentials ({code or status}); they must be valid, and may list and read it"
+            )
         elif status == 404:
             message = f"{self.uri} has lost a file while it was fetched; fetch it again"
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from engine.sources.entry import Entry, Found
 from engine.sources.lock import exclusive
 from engine.sources.manifest import FileRecord, Manifest
 from engine.sources.paths import check_distinct, check_relative
-from engine.sources.retry import Policy, retrying
+from engine.sources.retry import DEFAULT_POLICY, Policy, retrying
 
 FOLDER = "sources"
 LOCKS = ".locks"
@@ -64,7 +64,7 @@ class Settings:
 
     download: bool = True
     select: Select = everything
-    policy: Policy = Policy()
+    policy: Policy = DEFAULT_POLICY
     progress: Progress = nothing
 
 
@@ -232,9 +232,7 @@ class CachedTree:
     ) -> Path:
         download = Download(remote, prefix, listing.revision, entry, self._settings.policy, self._settings.progress)
         records = download.run(files)
-        return entry.publish(
-            Manifest(self.remote.uri, remote.uri, prefix, listing.revision, int(time.time()), records)
-        )
+        return entry.publish(Manifest(self.remote.uri, remote.uri, prefix, listing.revision, int(time.time()), records))
 
     def _listed(
         self, prefix: str, remotes: Sequence[Remote] = (), before: Sequence[EngineError] = ()
@@ -272,9 +270,9 @@ class CachedTree:
             raise VoiceNotAvailableError(message)
         return tuple(files)
 
-    def _waiting(self, prefix: str) -> Progress:
-        def waiting(why: object) -> None:
-            self._settings.progress(Step(self.remote.uri, prefix, "", 0, 0, str(why)))
+    def _waiting(self, prefix: str) -> Callable[[str], None]:
+        def waiting(why: str) -> None:
+            self._settings.progress(Step(self.remote.uri, prefix, "", 0, 0, why))
 
         return waiting
 
@@ -288,8 +286,8 @@ class CachedTree:
                 yield
         except OSError as error:
             message = (
-                f"the cache cannot be used ({error.filename or self._cache}: {error.strerror}); make it writable, or set "
-                "ASAGOE_CACHE to another folder"
+                f"the cache cannot be used ({error.filename or self._cache}: {error.strerror}); make it writable, "
+                "or set ASAGOE_CACHE to another folder"
             )
             raise CacheError(message) from error
 

@@ -10,16 +10,13 @@ from pathlib import Path
 from engine.errors import EngineError, VoiceNotAvailableError
 from engine.sources import Source
 from engine.voices.base import LoadContext, Voice
+from engine.voices.style_bert_vits2.layout import ONNX_BERT, ONNX_SPEAKERS, TOKENIZER
 from engine.voices.style_bert_vits2.model_folder import StyleVectors, read_config
 from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
 from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.torch_family import TorchVoices
 from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
-
-TOKENIZER = "bert/tokenizer"
-BERT = "onnx/bert/q8"
-SPEAKERS = "onnx/speakers"
 
 _GRAPHS = ("synthesizer.onnx", "synthesizer_q8.onnx")
 
@@ -50,7 +47,7 @@ class StyleBertVits2Family:
         if context.source is None:
             message = f"{self.name} needs a source, for example file:///path/to/voices"
             raise VoiceNotAvailableError(message)
-        folder = context.source.fetch(f"{SPEAKERS}/{model}")
+        folder = context.source.fetch(f"{ONNX_SPEAKERS}/{model}")
         cache = context.cache / self.name
         config = read_config(folder)
         styles = StyleVectors(folder, config.styles)
@@ -71,7 +68,7 @@ class StyleBertVits2Family:
 
     def _acquire(self, source: Source, cache: Path) -> tuple[_Shared, Callable[[], None]]:
         """BERT of a source, and what gives it back."""
-        key = (source.fetch(TOKENIZER).resolve(), source.fetch(BERT).resolve())
+        key = (source.fetch(TOKENIZER).resolve(), source.fetch(ONNX_BERT).resolve())
         with self._lock:
             if key not in self._shared:
                 tokenizer, bert = key

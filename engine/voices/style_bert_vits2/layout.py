@@ -61,7 +61,9 @@ def _graph(paths: Sequence[str], names: Sequence[str]) -> list[str]:
         if name in paths:
             stem = name.removesuffix(".onnx")
             beside = [
-                path for path in paths if re.fullmatch(rf"{re.escape(stem)}(\.onnx)?[._-]?(data|weights?)(\.bin)?", path)
+                path
+                for path in paths
+                if re.fullmatch(rf"{re.escape(stem)}(\.onnx)?[._-]?(data|weights?)(\.bin)?", path)
             ]
             return [name, *beside]
     return []

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, VoiceNotAvailableError
 from engine.voices.base import LoadContext, Voice
+from engine.voices.style_bert_vits2.layout import TOKENIZER, TORCH_BERT, TORCH_SPEAKERS
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.torch_install import require
 
 if TYPE_CHECKING:
     from engine.voices.style_bert_vits2 import torch_voice
     from engine.voices.style_bert_vits2.torch_bert import TorchBert
-
-TOKENIZER = "bert/tokenizer"
-BERT = "pytorch/bert/fp32"
-SPEAKERS = "pytorch/speakers"
 
 _Key = tuple[Path, Path, str]
 
@@ -51,8 +48,8 @@ class TorchVoices:
             raise VoiceNotAvailableError(message)
         settings = torch_voice.TorchSettings(context.device, warm_up=context.device != "cpu")
         cache = context.cache / "style_bert_vits2"
-        folder = context.source.fetch(f"{SPEAKERS}/{model}")
-        key = (context.source.fetch(TOKENIZER).resolve(), context.source.fetch(BERT).resolve(), context.device)
+        folder = context.source.fetch(f"{TORCH_SPEAKERS}/{model}")
+        key = (context.source.fetch(TOKENIZER).resolve(), context.source.fetch(TORCH_BERT).resolve(), context.device)
         shared = self._acquire(key, cache, settings)
         try:
             return torch_voice.load_voice(
