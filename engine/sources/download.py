@@ -145,15 +145,16 @@ class Download:
         count.report(file.path, have)
         with self._remote.read(self._prefix, file, self._revision, have) as (start, chunks), part.open("ab") as stream:
             stream.truncate(start)
+            have = start
             for chunk in chunks:
                 self._write(part, stream.fileno(), chunk)
-                start += len(chunk)
-                count.report(file.path, min(start, file.size))
-                if start > file.size:
+                have += len(chunk)
+                count.report(file.path, min(have, file.size))
+                if have > file.size:
                     break  # the comparison afterwards refuses it
             os.fsync(stream.fileno())
-        if start < file.size:
-            message = f"{self._prefix}/{file.path} of {self._remote.uri} broke off at byte {start} of {file.size}"
+        if have < file.size:
+            message = f"{self._prefix}/{file.path} of {self._remote.uri} broke off at byte {have} of {file.size}"
             raise SourceUnreachableError(message)
 
     def _write(self, part: Path, descriptor: int, chunk: bytes) -> None:
@@ -164,9 +165,7 @@ class Download:
         except OSError as error:
             if error.errno in {errno.ENOSPC, errno.EDQUOT}:
                 part.unlink(missing_ok=True)  # the rest of the machine needs the space more
-                message = (
-                    f"the disk of {self._entry.folder} is full; free some space, or set ASAGOE_CACHE to another folder"
-                )
+                message = f"the disk of {self._entry.folder} is full; free some, or set ASAGOE_CACHE to another one"
                 raise CacheError(message) from error
             raise
 

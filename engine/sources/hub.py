@@ -73,7 +73,7 @@ class HubRemote:
         """See ``Remote``."""
         import huggingface_hub  # noqa: PLC0415 - half a second that only a download needs
 
-        with self._errors():
+        with self._errors(), _sense():
             api = huggingface_hub.HfApi(endpoint=_endpoint(), token=_token() or False, library_name="asagoe")
             info = api.model_info(self.repository, revision=self.revision, timeout=READ_TIMEOUT)
             commit = str(info.sha)
@@ -133,9 +133,10 @@ class HubRemote:
         self, url: str, headers: dict[str, str], parameters: dict[str, Any] | None = None
     ) -> Iterator[httpx2.Response]:
         import httpx2  # noqa: PLC0415
-        from huggingface_hub.utils import build_hf_headers, get_session  # noqa: PLC0415
+        from huggingface_hub import get_session  # noqa: PLC0415
 
-        ours = build_hf_headers(token=_token() or False, library_name="asagoe", library_version=__version__)
+        token = _token()
+        ours = {"User-Agent": f"asagoe/{__version__}"} | ({"Authorization": f"Bearer {token}"} if token else {})
         timeout = httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT)
         # The session drops the token where a redirect leads to another host.
         with get_session().stream(
@@ -144,7 +145,7 @@ class HubRemote:
             yield response
 
     def _check(self, response: httpx2.Response) -> None:
-        from huggingface_hub.utils import hf_raise_for_status  # noqa: PLC0415
+        from huggingface_hub import hf_raise_for_status  # noqa: PLC0415
 
         if response.is_error:
             response.read()
@@ -171,12 +172,6 @@ class HubRemote:
         except httpx2.InvalidURL as error:
             message = f"HF_ENDPOINT is {_endpoint()!r}, which is no address ({error})"
             raise VoiceNotAvailableError(message) from error
-        except (KeyError, TypeError, ValueError) as error:
-            message = (
-                f"{_endpoint()} does not answer as a hub does ({type(error).__name__}: {error}); "
-                "is there a login page in the network?"
-            )
-            raise SourceUnreachableError(message) from error
 
     def _explain(self, error: Any) -> NoReturn:
         status, code = error.response.status_code, error.response.headers.get("X-Error-Code", "")
@@ -207,6 +202,21 @@ class HubRemote:
         others = sorted({name[len(start) :].split("/")[0] for name in names if name.startswith(start)})
         there = f"{above or 'it'} has {', '.join(others)}" if others else "it is not a tree of published voices"
         return f"{self.uri} has no {prefix}; {there}"
+
+
+@contextmanager
+def _sense() -> Iterator[None]:
+    """An answer that is no hub's, as an error."""
+    try:
+        yield
+    except (EngineError, OSError):
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        message = (
+            f"{_endpoint()} does not answer as a hub does ({type(error).__name__}: {error}); is there a login page in "
+            "the network?"
+        )
+        raise SourceUnreachableError(message) from error
 
 
 def _file(item: dict[str, Any], prefix: str) -> RemoteFile:

@@ -134,9 +134,13 @@ class S3Remote:
         credentials = (exceptions.NoCredentialsError, exceptions.PartialCredentialsError, exceptions.ProfileNotFound)
         try:
             session = boto3.session.Session()
-            client = session.client(
-                "s3", config=config, endpoint_url=_endpoint(), region_name=session.region_name or "us-east-1"
-            )
+            try:
+                client = session.client(
+                    "s3", config=config, endpoint_url=_endpoint(), region_name=session.region_name or "us-east-1"
+                )
+            except ValueError as error:
+                message = f"AWS_ENDPOINT_URL_S3 is {_endpoint()!r}, which is no address ({error})"
+                raise VoiceNotAvailableError(message) from error
             try:
                 yield client
             finally:
@@ -154,7 +158,7 @@ class S3Remote:
         except (exceptions.HTTPClientError, exceptions.ConnectionError, exceptions.IncompleteReadError) as error:
             message = f"{self.uri} cannot be reached ({error})"
             raise SourceUnreachableError(message) from error
-        except (exceptions.BotoCoreError, ValueError) as error:
+        except exceptions.BotoCoreError as error:
             message = f"{self.uri} cannot be used ({error}); check AWS_ENDPOINT_URL_S3 and the AWS configuration"
             raise VoiceNotAvailableError(message) from error
 

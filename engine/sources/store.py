@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import VoiceNotAvailableError
+from engine.sources import retry
 from engine.sources.base import Progress, Remote, Source, nothing
 from engine.sources.entry import CURRENT, Entry, Found
 from engine.sources.local import LocalSource
@@ -47,7 +48,7 @@ def open_tree(
     """
     if source.remote is None:
         return source.tree
-    settings = Settings(download=download, select=layout.needed, progress=progress)
+    settings = Settings(download=download, select=layout.needed, policy=retry.DEFAULT_POLICY, progress=progress)
     return CachedTree(source.remote, cache, mirrors=[_remote(mirror) for mirror in mirrors], settings=settings)
 
 
