@@ -30,7 +30,6 @@ READ_TIMEOUT = 30.0
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?"
 _ADDRESS = re.compile(rf"({_NAME}/{_NAME})(?:@([A-Za-z0-9][A-Za-z0-9._/-]{{0,199}}))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_CHUNK = 1 << 18
 _PICKLES = ["*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle"]
 
 
@@ -105,7 +104,7 @@ class HubRemote:
                 raise SourceUnreachableError(message)
             self._check(response)
             start = offset if _begins_at(response, offset) else 0
-            yield start, response.iter_bytes(_CHUNK)
+            yield start, response.iter_bytes()  # as they come: a chunk that waits to be full is lost with the connection
 
     def upload(self, prefix: str, folder: Path) -> str:
         """See ``Source``; the repository is made, private, if there is none."""
@@ -115,7 +114,7 @@ class HubRemote:
         if token is None:
             message = f"publishing to {self.uri} needs a token that may write; set HF_TOKEN or HF_TOKEN_PATH"
             raise VoiceNotAvailableError(message)
-        with self._errors():
+        with self._errors(), _no_bars():
             api = huggingface_hub.HfApi(endpoint=_endpoint(), token=token, library_name="asagoe")
             api.create_repo(self.repository, private=True, exist_ok=True)
             commit = api.upload_folder(
@@ -169,6 +168,9 @@ class HubRemote:
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             message = f"{self.uri} cannot be reached at {_endpoint()} ({str(error) or type(error).__name__})"
             raise SourceUnreachableError(message) from error
+        except ConnectionError as error:  # of the transport that large uploads go by
+            message = f"{self.uri} broke off ({error})"
+            raise SourceUnreachableError(message) from error
         except httpx2.InvalidURL as error:
             message = f"HF_ENDPOINT is {_endpoint()!r}, which is no address ({error})"
             raise VoiceNotAvailableError(message) from error
@@ -202,6 +204,24 @@ class HubRemote:
         others = sorted({name[len(start) :].split("/")[0] for name in names if name.startswith(start)})
         there = f"{above or 'it'} has {', '.join(others)}" if others else "it is not a tree of published voices"
         return f"{self.uri} has no {prefix}; {there}"
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """A library does not draw on its user's terminal."""
+    from huggingface_hub.utils import (  # noqa: PLC0415
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    drawn = not are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        if drawn:
+            enable_progress_bars()
 
 
 @contextmanager

@@ -80,7 +80,9 @@ def _advice(source: str, scheme: str, colon: str) -> str:
     if colon and scheme in _FORMS:
         return f"write {_FORMS[scheme]}"
     if colon and scheme.lower() in _FORMS:
-        return f"{scheme} is written in small letters: {_FORMS[scheme.lower()]}"
+        return f"{scheme.lower()} is written in small letters: {_FORMS[scheme.lower()]}"
+    if ".." in source.split("/"):
+        return "write the path without '..'"
     if source.startswith("~"):
         return f"write the whole path, {Path(source).expanduser()}" if source.startswith("~/") else "write the path"
     if re.fullmatch(r"[\w.-]+/[\w.-]+", source):

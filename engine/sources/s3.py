@@ -23,7 +23,7 @@ READ_TIMEOUT = 30.0
 """Seconds without a byte after which a connection counts as dead."""
 
 _ADDRESS = re.compile(r"([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:/[^/\\?#]+)*)/?")
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16  # what of it has come is lost with the connection
 _SHA256 = "sha256"
 _AGAIN = {
     "InternalError", "OperationAborted", "PreconditionFailed", "RequestTimeout", "RequestTimeTooSkewed",

@@ -114,6 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
     state: HubServer
     protocol_version = "HTTP/1.1"
     timeout = 10
+    disable_nagle_algorithm = True
 
     def log_message(self, *args: object) -> None:
         pass
