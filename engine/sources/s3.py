@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlsplit
@@ -117,34 +118,13 @@ class S3Remote:
     @contextmanager
     def _client(self) -> Iterator[Any]:
         """A client, and what goes wrong with it as an error that says what to do."""
-        boto3 = _boto3()
+        _boto3()
         from boto3.exceptions import S3UploadFailedError  # noqa: PLC0415
         from botocore import exceptions  # noqa: PLC0415
-        from botocore.config import Config  # noqa: PLC0415
 
-        config = Config(
-            connect_timeout=CONNECT_TIMEOUT,
-            read_timeout=READ_TIMEOUT,
-            retries={"total_max_attempts": 1},
-            # Other makers' buckets have no names of their own in DNS, and not all know the newest checksums.
-            s3={"addressing_style": "path" if _endpoint() else "auto"},
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        )
         credentials = (exceptions.NoCredentialsError, exceptions.PartialCredentialsError, exceptions.ProfileNotFound)
         try:
-            session = boto3.session.Session()
-            try:
-                client = session.client(
-                    "s3", config=config, endpoint_url=_endpoint(), region_name=session.region_name or "us-east-1"
-                )
-            except ValueError as error:
-                message = f"AWS_ENDPOINT_URL_S3 is {_endpoint()!r}, which is no address ({error})"
-                raise VoiceNotAvailableError(message) from error
-            try:
-                yield client
-            finally:
-                client.close()
+            yield _client_of(tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_"))))
         except EngineError:
             raise
         except exceptions.ClientError as error:
@@ -182,6 +162,37 @@ class S3Remote:
             message = f"{self.uri} has lost a file while it was fetched; fetch it again"
         else:
             message = f"{self.uri} answers {code or status}: {answer.get('Error', {}).get('Message', '')}"
+        raise VoiceNotAvailableError(message) from error
+
+
+@lru_cache(maxsize=1)
+def _client_of(environment: tuple[tuple[str, str], ...]) -> Any:
+    """A client; making one takes up to a second on a small machine.
+
+    Args:
+        environment: what it is made of.
+
+    Raises:
+        VoiceNotAvailableError: the endpoint is no address.
+    """
+    del environment
+    from botocore.config import Config  # noqa: PLC0415
+
+    config = Config(
+        connect_timeout=CONNECT_TIMEOUT,
+        read_timeout=READ_TIMEOUT,
+        retries={"total_max_attempts": 1},
+        # Other makers' buckets have no names of their own in DNS, and not all know the newest checksums.
+        s3={"addressing_style": "path" if _endpoint() else "auto"},
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+    )
+    session = _boto3().session.Session()
+    region = session.region_name or "us-east-1"
+    try:
+        return session.client("s3", config=config, endpoint_url=_endpoint(), region_name=region)
+    except ValueError as error:
+        message = f"AWS_ENDPOINT_URL_S3 is {_endpoint()!r}, which is no address ({error})"
         raise VoiceNotAvailableError(message) from error
 
 

@@ -14,6 +14,7 @@ from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2.backend import Floats, Integers
 from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.graph_cache import open_prepared, optimize
+from engine.voices.style_bert_vits2.graph_guard import check_graph
 from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
 from engine.voices.style_bert_vits2.onnx_session import Graph, runtime
 
@@ -33,6 +34,7 @@ class OnnxBert:
 
     def __init__(self, folder: Path, cache: Path) -> None:
         path = _graph_file(folder)
+        check_graph(path)
         content = content_hash(path, cache)[:24]
         self._graph = _opened(path, content, cache)
         self.feature_size = self._graph.last_size(self._graph.outputs[0])

@@ -15,6 +15,7 @@ from engine.voices.style_bert_vits2 import graph_check, graph_split
 from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.graph_cache import facts_of, open_prepared, optimize
 from engine.voices.style_bert_vits2.graph_file import load_model, save_model
+from engine.voices.style_bert_vits2.graph_guard import check_graph
 from engine.voices.style_bert_vits2.graph_names import resolve_inputs
 from engine.voices.style_bert_vits2.onnx_synthesizer import (
     CONVERTED_NAMES,
@@ -44,8 +45,12 @@ def open_synthesizer(path: Path, cache: Path, *, margin: int) -> PublishedSynthe
     Raises:
         VoiceNotAvailableError: the graph itself cannot be used.
     """
+    parts = [path.parent / name for name in PARTS]
+    parted = all(part.is_file() for part in parts)
+    for graph in (path, *(parts if parted else ())):
+        check_graph(graph)
     content = content_hash(path, cache)
-    if all((path.parent / name).is_file() for name in PARTS):
+    if parted:
         return PartedSynthesizer(path.parent, content[:24], CONVERTED_NAMES, margin=margin)
     prepared = open_prepared(
         path,

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -60,12 +61,20 @@ def versioned(root, cache):
     return CachedTree(Versioned(root), cache, settings=Settings(policy=QUICK))
 
 
-def test_killed_before_any_change_of_the_file_system_a_fetch_can_be_done_again(tmp_path):
-    source = write_tree(tmp_path / "tree", SMALL)
-    runs = crash("calls", tmp_path / "caches", VOICE, source)
+@pytest.fixture
+def memory(tmp_path):
+    """A folder in memory, where there is one: bringing files to the disk is not what is tested here."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
+        yield Path(folder)
+
+
+def test_killed_before_any_change_of_the_file_system_a_fetch_can_be_done_again(memory):
+    source = write_tree(memory / "tree", SMALL)
+    runs = crash("calls", memory / "caches", VOICE, source)
     assert len(runs) > 25 and runs[-1][1:] == ["False", "0"]
     for nth, died, _ in runs:
-        tree = versioned(source, tmp_path / "caches" / nth)
+        tree = versioned(source, memory / "caches" / nth)
         before = tree.look(VOICE, thorough=True)
         assert before.folder is None or (before.good and content(before.folder) == expected(VOICE, SMALL))
         assert died == "True" or before.good
@@ -73,13 +82,13 @@ def test_killed_before_any_change_of_the_file_system_a_fetch_can_be_done_again(t
         assert not tree.entry(VOICE).work.exists()
 
 
-def test_killed_before_any_change_of_the_file_system_an_update_leaves_the_old_or_the_new(tmp_path):
-    old, new = write_tree(tmp_path / "old", SMALL), write_tree(tmp_path / "new", NEWER)
-    runs = crash("calls", tmp_path / "caches", VOICE, old, new)
+def test_killed_before_any_change_of_the_file_system_an_update_leaves_the_old_or_the_new(memory):
+    old, new = write_tree(memory / "old", SMALL), write_tree(memory / "new", NEWER)
+    runs = crash("calls", memory / "caches", VOICE, old, new)
     assert len(runs) > 25 and runs[-1][1:] == ["False", "0"]
     seen = set()
     for nth, _, _ in runs:
-        tree = versioned(new, tmp_path / "caches" / nth)
+        tree = versioned(new, memory / "caches" / nth)
         before = tree.look(VOICE, thorough=True)
         assert before.good
         is_new = content(before.folder) == expected(VOICE, NEWER)

@@ -335,6 +335,7 @@ def test_publishing_and_fetching_what_was_published(server, make, monkeypatch, t
     with pytest.raises(VoiceNotAvailableError, match="needs a token that may write"):
         make(HubRemote("me/new")).upload(VOICE, voice)
     monkeypatch.setenv("HF_TOKEN", "good")
+    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # a thread that never ends
     with pytest.raises(SourceUnreachableError, match="broke off"):  # the stand-in does not speak Xet
         make(HubRemote("me/new")).upload(VOICE, voice)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)

@@ -6,7 +6,7 @@ from conftest import FILES, VOICE, big
 from moto.server import ThreadedMotoServer
 
 from engine import SourceUnreachableError, VoiceNotAvailableError
-from engine.sources.s3 import S3Remote
+from engine.sources.s3 import S3Remote, _client_of
 from engine.voices.style_bert_vits2.layout import needed
 
 # boto3 and moto call what Python 3.12 deprecates
@@ -40,6 +40,7 @@ def bucket(moto, monkeypatch):
         client.put_object(Bucket="tts-prod", Key=f"voices/{path}", Body=data)
     yield client
     client.close()
+    _client_of.cache_clear()
 
 
 REMOTE = S3Remote("tts-prod", "voices")
@@ -145,6 +146,7 @@ def test_without_credentials(bucket, make, monkeypatch, tmp_path):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
+    _client_of.cache_clear()
     with pytest.raises(VoiceNotAvailableError, match="needs credentials .*set AWS_ACCESS_KEY_ID"):
         make(REMOTE).fetch(VOICE)
 
