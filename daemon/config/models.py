@@ -263,6 +263,9 @@ class Config(Model):
         default={"mei": SpeakerConfig()}, min_length=1, description="voices under names"
     )
     default_speaker: str | None = Field(default=None, description="default: the first of speakers")
+    mirrors: dict[str, list[str]] = Field(
+        default={}, description="for a source of speakers, others that hold the same voices, asked in turn"
+    )
     audio: AudioConfig = AudioConfig()
     mqtt: MqttConfig = MqttConfig()
     announcements: AnnouncementsConfig = AnnouncementsConfig()
