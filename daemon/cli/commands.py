@@ -141,6 +141,14 @@ def reload(config: ConfigOption = None) -> None:
     sys.exit(reload_service(config))
 
 
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of the configuration, for editors."""
+    from daemon.config.schema import schema_text
+
+    typer.echo(schema_text(), nl=False)
+
+
 @dictionary.command("add")
 def dictionary_add(
     surface: Annotated[str, typer.Argument(help="As it is written; after -- it may begin with a hyphen.")],
