@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Column, Table
 
 from daemon.config import Config, ConfigError, find_config, load_config
 
@@ -30,6 +31,11 @@ def read_config(explicit: Path | None, *, with_words: bool = True) -> tuple[Conf
 def printable(text: str) -> str:
     """Text that does nothing to a terminal: line ends, control characters and the like as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """A table that breaks long cells rather than cutting them off: Japanese has no spaces."""
+    return Table(*(Column(name, overflow="fold") for name in columns), title=title, title_justify="left")
 
 
 def fail(message: str, code: int = 1) -> int:

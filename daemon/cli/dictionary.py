@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.table import Table
-
-from daemon.cli.common import err, fail, out, printable, read_config
+from daemon.cli.common import err, fail, out, printable, read_config, table
 from daemon.config import dictionary_path
 from engine import Dictionary, DictionaryError, Word, load_dictionary
 from engine.text import TextPipeline
@@ -63,12 +61,12 @@ def list_words(explicit: Path | None, file: Path | None) -> int:
         out.print(f"{path}: no words yet; add one with asagoe dictionary add SURFACE READING")
         return 0
     columns = ("surface", "reading", "spoken", "accent", "part of speech", "priority")
-    table = Table(*columns, title=f"{path}: {len(dictionary.words)}", title_justify="left")
+    shown = table(*columns, title=f"{path}: {len(dictionary.words)}")
     for word in dictionary.words:
         accent = "usual" if word.accent is None else str(word.accent)
         facts = (accent, word.part_of_speech, str(word.priority))
-        table.add_row(printable(word.surface), word.reading, pronunciation(word.reading), *facts)
-    out.print(table)
+        shown.add_row(printable(word.surface), word.reading, pronunciation(word.reading), *facts)
+    out.print(shown)
     return 0
 
 
@@ -81,10 +79,10 @@ def compare_readings(explicit: Path | None, file: Path | None, text: str) -> int
     except DictionaryError as error:
         return fail(str(error))
     plain = TextPipeline().kana(text)
-    table = Table("", "kana", show_header=False)
-    table.add_row("without", printable(plain))
-    table.add_row("with", printable(own))
-    out.print(table)
+    shown = table("dictionary", "kana")
+    shown.add_row("without", printable(plain))
+    shown.add_row("with", printable(own))
+    out.print(shown)
     if own == plain:
         out.print("The dictionary changes nothing in the kana of this text.", style="yellow")
     return 0

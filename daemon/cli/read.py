@@ -6,9 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.table import Table
-
-from daemon.cli.common import fail, out, printable, read_config
+from daemon.cli.common import fail, out, printable, read_config, table
 from engine import DictionaryError
 from engine.text import Description, Kind, TextPipeline, describe
 from engine.text.describe import AccentPhrase
@@ -41,13 +39,11 @@ def _input_lines() -> Iterator[str]:
 
 def _show(description: Description) -> None:
     out.print(f"Normalised: {printable(description.normalized)}")
-    tokens = Table("written", "kind", "spoken", "rule", title="Tokens", title_justify="left")
+    tokens = table("written", "kind", "spoken", "rule", title="Tokens")
     for token in description.tokens:
         tokens.add_row(printable(token.text), token.kind.value, printable(token.spoken), token.rule)
     out.print(tokens)
-    sentences = Table(
-        "sentence", "kana", "accents", "pause", title="Read as (＼ the pitch falls, ￣ it stays)", title_justify="left"
-    )
+    sentences = table("sentence", "kana", "accents", "pause", title="Read as (＼ the pitch falls, ￣ it stays)")
     for spoken in description.sentences:
         accents = " ".join(_accented(phrase) for phrase in spoken.phrases)
         pause = f"{spoken.sentence.pause:.2f} s"

@@ -128,12 +128,13 @@ def parse_config(text: str, file: str = "asagoe.yaml", *, with_words: bool = Tru
 
 def _words(name: str, file: str, document: Document) -> tuple[Dictionary | None, list[Problem]]:
     """The words of the dictionary, or its mistakes: each in its own line, or in the line that names the file."""
-    key = ("dictionary",)
+    key, path = ("dictionary",), dictionary_path(name, file)
     try:
-        return load_dictionary(dictionary_path(name, file)), []
+        return load_dictionary(path), []
     except DictionaryError as error:
+        remedy = "" if path.exists() else "; create it with asagoe dictionary add, or leave the key out"
         return None, [
-            Problem(file, document.mark(key), "dictionary", f"{mistake.source}: {mistake.message}")
+            Problem(file, document.mark(key), "dictionary", f"{mistake.source}: {mistake.message}{remedy}")
             if mistake.line is None
             else Problem(mistake.source, Mark(mistake.line, 1), "", mistake.message)
             for mistake in error.mistakes
