@@ -183,17 +183,25 @@ def test_the_dictionary_lies_beside_the_configuration(tmp_path, monkeypatch):
 
 def test_mistakes_of_the_dictionary_come_with_those_of_the_configuration_each_in_its_own_file(tmp_path):
     (tmp_path / "words.yaml").write_text("東急: とうきゅう\n東急: x\nWi-Fi: {reading: わい, akcent: 1}\n")
-    for text, last in (("dictionary: words.yaml\nnodes: x\n", []), ("dictionary: words.yaml\n", None)):
-        (tmp_path / "c.yaml").write_text(text)
-        with pytest.raises(ConfigError) as caught:
-            load_config(tmp_path / "c.yaml")
-        lines = [str(problem) for problem in caught.value.problems]
-        if last is not None:
-            assert lines.pop(0) == f"{tmp_path}/c.yaml:2: nodes: unknown key; did you mean node?"
-        assert [line.split(": ")[0] for line in lines] == [f"{tmp_path}/words.yaml:{n}" for n in (2, 3)]
-        assert "must be 1 to 40 kana" in lines[0]
-        assert "has 'akcent'" in lines[1]
-        assert load_config(tmp_path / "c.yaml", with_words=False).dictionary == "words.yaml" if last is None else True
+    (tmp_path / "c.yaml").write_text("dictionary: words.yaml\nspeakers: {}\nnode: x\nnodes: x\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / "c.yaml")
+    lines = [str(problem) for problem in caught.value.problems]
+    places = [f"{tmp_path}/c.yaml:2", f"{tmp_path}/c.yaml:4", f"{tmp_path}/words.yaml:2", f"{tmp_path}/words.yaml:3"]
+    assert [line.split(": ")[0] for line in lines] == places
+    assert "reading 'x' must be 1 to 40 kana" in lines[2]
+    assert "has 'akcent'" in lines[3]
+
+
+def test_mistakes_of_the_dictionary_alone_are_errors_unless_it_is_left_out(tmp_path):
+    (tmp_path / "words.yaml").write_text("東急: x\n")
+    (tmp_path / "c.yaml").write_text("dictionary: words.yaml\ndefault_speaker: nobody\n")
+    with pytest.raises(ConfigError, match=r"c\.yaml:2: default_speaker(.|\n)*words\.yaml:1: '東急'"):
+        load_config(tmp_path / "c.yaml")
+    (tmp_path / "c.yaml").write_text("dictionary: words.yaml\n")
+    with pytest.raises(ConfigError, match=r"words\.yaml:1: '東急'"):
+        load_config(tmp_path / "c.yaml")
+    assert load_config(tmp_path / "c.yaml", with_words=False).dictionary == "words.yaml"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ async def heard(renderer, job):
 def announcement():
     from datetime import UTC, datetime
 
-    return Announcement(id="x", text="謎町です。", received=datetime.now(UTC), received_at=0.0)
+    return Announcement(id="x", text="謎町です。", received=datetime.now(UTC), received_at=0.0, origin="test")
 
 
 def test_a_changed_dictionary_is_heard_at_once_and_the_old_sound_comes_back_with_the_old_words(tts, renderer):

@@ -73,14 +73,3 @@ def test_a_broken_dictionary_keeps_the_old_words_and_is_reported(house, words):
     done = subprocess.run(command, env=house.service.full_environment, capture_output=True, text=True, check=False)
     assert done.returncode == 78
     assert "words.yaml:3: '京急' has 'akcent'" in done.stderr
-
-
-def test_a_dictionary_of_many_words_does_not_stop_the_service_while_it_is_taken_over(house, words):
-    words.write_text("".join(f"謎{chr(0x4E00 + n)}: なぞ\n" for n in range(3000)) + "謎町: あまち\n")
-    before = house.service.log.count("reloaded")
-    house.service.signal(signal.SIGHUP)
-    (event,) = house.ended(house.announce("途中の文です。"))
-    assert event["event_type"] == "finished"
-    assert event["first_sample_ms"] < 1500
-    wait_for(lambda: house.service.log.count("reloaded") > before, 20, "the reload")
-    assert "Traceback" not in house.service.log

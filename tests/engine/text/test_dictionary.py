@@ -174,7 +174,7 @@ def test_every_mistake_is_there_for_programs() -> None:
 
 def test_no_room_for_the_compiler_is_an_error_of_the_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
-    with pytest.raises(DictionaryError, match="cannot compile the dictionary: .*No such file"):
+    with pytest.raises(DictionaryError, match=r"cannot compile the dictionary: .*No such file"):
         TextPipeline().use_dictionary(Dictionary((Word("謎町", "なぞまち"),)))
 
 
