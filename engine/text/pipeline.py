@@ -16,7 +16,7 @@ from engine.text.types import Dropped, Kind, Script, Sentence, Token
 
 __all__ = ["Dropped", "Script", "Sentence", "TextPipeline", "normalize"]
 
-RULES_REVISION = "2"
+RULES_REVISION = "3"
 """Raised whenever a rule changes what is read, so that no cached phrase outlives its rule."""
 
 _MAX_PASSES = 4
