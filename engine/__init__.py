@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         CacheError,
         CancelledSpeechError,
         DeadlineExceededError,
+        DictionaryError,
+        DictionaryMistake,
         EngineDefectError,
         EngineError,
         InvalidOptionError,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     )
     from engine.options import OPTION_RANGES, SpeechOptions
     from engine.speaker import Plan, Segment, Speaker, Spoken
-    from engine.text import Dropped, Sentence
+    from engine.text import Dictionary, Dropped, Sentence, Word, load_dictionary
     from engine.tts import TTS
 
 _HOME = {
@@ -47,6 +49,8 @@ _HOME = {
     "CacheError": "engine.errors",
     "CancelledSpeechError": "engine.errors",
     "DeadlineExceededError": "engine.errors",
+    "DictionaryError": "engine.errors",
+    "DictionaryMistake": "engine.errors",
     "EngineDefectError": "engine.errors",
     "EngineError": "engine.errors",
     "InvalidOptionError": "engine.errors",
@@ -63,8 +67,11 @@ _HOME = {
     "Segment": "engine.speaker",
     "Speaker": "engine.speaker",
     "Spoken": "engine.speaker",
+    "Dictionary": "engine.text",
     "Dropped": "engine.text",
     "Sentence": "engine.text",
+    "Word": "engine.text",
+    "load_dictionary": "engine.text",
     "TTS": "engine.tts",
 }
 
@@ -76,6 +83,9 @@ __all__ = [
     "CacheError",
     "CancelledSpeechError",
     "DeadlineExceededError",
+    "Dictionary",
+    "DictionaryError",
+    "DictionaryMistake",
     "Dropped",
     "EngineDefectError",
     "EngineError",
@@ -94,7 +104,9 @@ __all__ = [
     "UnknownSpeakerError",
     "UnknownStyleError",
     "VoiceNotAvailableError",
+    "Word",
     "__version__",
+    "load_dictionary",
 ]
 
 
