@@ -38,15 +38,16 @@ from daemon.mqtt.topics import Topics
 from daemon.phrases import PhraseCache
 from daemon.player import Player
 from daemon.queue import AnnouncementQueue
-from daemon.renderer import EMBEDDED, Renderer
+from daemon.renderer import Renderer
 from daemon.schedule.entries import announcement_of, entries_of
 from daemon.schedule.scheduler import Missed, Occurrence, Scheduler
 from daemon.schedule.timers import APSchedulerTimers
 from daemon.service.notify import Notifier, SystemdNotifier
 from daemon.service.watchdog import feed_watchdog
 from daemon.sinks import Sink, make_sink
+from daemon.speakers import SpeakerKeeper
 from daemon.state import snapshot
-from engine import TTS, DictionaryError, EngineError, PrepareError
+from engine import TTS, DictionaryError, EngineError
 
 _log = logging.getLogger("asagoe.service")
 
@@ -103,6 +104,7 @@ class Service:
                 self._announcer = await self._start_announcer(stack)
                 self._gateway = await self._start_mqtt(stack)
                 self._scheduler = await self._start_schedule(stack)
+                await self._start_fetching(stack)
                 await self._start_watchdog(stack)
             except EngineError as error:
                 _log.error("%s", error)
@@ -129,13 +131,14 @@ class Service:
 
     async def _start_voices(self, stack: AsyncExitStack) -> TTS:
         self._notifier.status("loading voices")
-        tts = TTS()
+        tts = TTS(mirrors=self.config.mirrors)
         stack.callback(tts.close)
         try:
             await asyncio.to_thread(tts.use_dictionary, self.config.words)
         except DictionaryError as error:  # not a mistake in it, that was told before: the compiler could not work
             _log.error("speaking without the dictionary: %s", error)
-        await self._load_speakers(tts, self.config)
+        self._speakers = SpeakerKeeper(tts, self._clock)
+        await self._speakers.load(self.config)
         return tts
 
     def _start_renderer(self, stack: AsyncExitStack) -> Renderer:
@@ -229,6 +232,10 @@ class Service:
         self._guarding = await stack.enter_async_context(_running(scheduler.guard(), "clock guard"))
         return scheduler
 
+    async def _start_fetching(self, stack: AsyncExitStack) -> None:
+        self._speakers.on_change = self._gateway.on_change
+        await stack.enter_async_context(_running(self._speakers.keep(), "speakers"))
+
     async def _start_watchdog(self, stack: AsyncExitStack) -> None:
         parts = {
             "player": lambda: self._player.alive,
@@ -247,6 +254,7 @@ class Service:
             upcoming=self._scheduler.next if hasattr(self, "_scheduler") else None,
             audio=self._audio,
             speakers={name: name in self._tts.speakers for name in self.config.speakers},
+            problems=self._speakers.problems,
             now=self._clock.now(),
             zone=self.zone,
         )
@@ -300,21 +308,6 @@ class Service:
             make_sink(name, recordings=audio.recordings, preferred_rate=rate) for name in dict.fromkeys(names) if name
         ]
 
-    async def _load_speakers(self, tts: TTS, config: Config) -> None:
-        for name, speaker in config.speakers.items():
-            tts.load(name, source=speaker.source, voice=speaker.name, **speaker.defaults())
-        try:
-            await asyncio.to_thread(tts.prepare, warmup=True)
-        except PrepareError as error:
-            for name, reason in error.failures.items():
-                _log.error("speaker %s is not available: %s", name, reason)
-            if EMBEDDED not in tts.speakers:
-                tts.load(EMBEDDED, source="openjtalk:mei")
-                with contextlib.suppress(PrepareError):  # the others were reported above
-                    await asyncio.to_thread(tts.prepare, warmup=True)
-            if not tts.speakers:
-                raise
-
     def _reload_soon(self) -> None:
         self._in_background(self._reload(), "reload")
 
@@ -336,12 +329,14 @@ class Service:
     async def _apply(self, new: Config) -> None:
         old = self.config
         fixed = [
-            key for key in ("node", "groups", "timezone", "audio", "mqtt", "phrase_cache") if _differs(old, new, key)
+            key
+            for key in ("node", "groups", "timezone", "audio", "mirrors", "mqtt", "phrase_cache")
+            if _differs(old, new, key)
         ]
         self.config = new.model_copy(update={key: getattr(old, key) for key in fixed})
         for name in set(old.speakers) - set(new.speakers):
             await asyncio.to_thread(self._tts.unload, name)
-        await self._load_speakers(self._tts, new)
+        await self._speakers.load(new)
         self._renderer.configure(new.speaker_name, frozenset(new.speakers))
         self._gateway.settings = new.announcements
         self._announcer.set_queue_limit(new.announcements.max_queue)

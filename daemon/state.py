@@ -19,6 +19,7 @@ def snapshot(
     upcoming: Occurrence | None,
     audio: Mapping[str, Any],
     speakers: Mapping[str, bool],
+    problems: Mapping[str, str],
     now: datetime,
     zone: ZoneInfo,
 ) -> dict[str, Any]:
@@ -30,6 +31,7 @@ def snapshot(
         upcoming: what is due next.
         audio: where sound goes, and what is wrong with it.
         speakers: whether each configured speaker is ready.
+        problems: why those that are not are not.
         now: of the wall clock.
         zone: of the local times.
     """
@@ -44,6 +46,7 @@ def snapshot(
         and {"id": upcoming.entry.id, "at": upcoming.due.astimezone(zone).isoformat(timespec="seconds")},
         "audio": dict(audio),
         "speakers": {name: "ready" if ready else "unavailable" for name, ready in speakers.items()},
+        "unavailable": dict(problems),
         "counters": dict(announcer.counters),
         "clock": now.astimezone(zone).isoformat(timespec="seconds"),
         "timezone": zone.key,

@@ -1,4 +1,4 @@
-"""``asagoe voices download|update|verify|remove|publish``, and what the cache holds for ``asagoe voices list``.
+"""``asagoe voices download|update|verify|remove|publish``, and ``cached``: what the cache holds.
 
 The functions print and return an exit code. ``app`` holds the commands; where there is a command group for voices, it
 takes them over with ``group.registered_commands += app.registered_commands``.
@@ -40,6 +40,12 @@ def download(
 
 
 @app.command()
+def cached(sources: _Sources = None) -> None:
+    """Show what the cache holds."""
+    sys.exit(list_cached(sources or []))
+
+
+@app.command()
 def update(
     sources: _Sources = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -61,7 +67,7 @@ def verify(
 
 @app.command()
 def remove(
-    sources: Annotated[list[str], typer.Argument(help="Sources, or a source and a folder: hf://me/voices onnx/…")],
+    sources: Annotated[list[str], typer.Argument(help="Sources, for example hf://me/voices.")],
     folder: Annotated[list[str] | None, typer.Option(help="Only these folders of the sources.")] = None,
 ) -> None:
     """Delete from the cache."""
@@ -139,24 +145,10 @@ def list_cached(sources: Sequence[str] = ()) -> int:
 
 def update_voices(sources: Sequence[str], *, yes: bool, dry_run: bool) -> int:
     """Show what is new and fetch it; returns the exit code."""
-    from daemon.cli.common import err, fail, out
+    from daemon.cli.common import err, fail
     from engine import EngineError
 
-    found, failed = [], 0
-    for item in _chosen(sources):
-        try:
-            changes = item.tree.changes(item.prefix)
-        except EngineError as error:
-            failed = fail(str(error))
-            continue
-        if not changes.any:
-            out.print(f"{item.source} {item.prefix}: up to date", markup=False)
-            continue
-        found.append(item)
-        out.print(f"{item.source} {item.prefix}: {changes.old[:12]} → {changes.new[:12]}, {_size(changes.size)}", markup=False)
-        for word, paths in (("new", changes.added), ("changed", changes.changed), ("gone", changes.removed)):
-            for path in paths:
-                out.print(f"  {word:8} {path}", markup=False)
+    found, failed = _outdated(sources)
     if dry_run or not found:
         return failed
     if not yes:
@@ -164,16 +156,42 @@ def update_voices(sources: Sequence[str], *, yes: bool, dry_run: bool) -> int:
             return fail("not asked: standard input is no terminal; say --yes to update")
         if not typer.confirm("Update?"):
             return failed
-    wanted = {(item.source, item.prefix) for item in found}
     with _bars() as progress:
         for item in _chosen(sources, progress):
-            if (item.source, item.prefix) in wanted:
+            if (item.source, item.prefix) in found:
                 try:
                     item.tree.update(item.prefix)
                 except EngineError as error:
                     failed = fail(str(error))
-    err.print("asagoe voices update --undo goes back; a running service takes the new ones at its next start", markup=False)
+    err.print(
+        "asagoe voices update --undo goes back; a running service takes the new ones at its next start", markup=False
+    )
     return failed
+
+
+def _outdated(sources: Sequence[str]) -> tuple[set[tuple[str, str]], int]:
+    """Print what is new; returns source and folder of it, and the exit code so far."""
+    from daemon.cli.common import fail, out
+    from engine import EngineError
+
+    found: set[tuple[str, str]] = set()
+    failed = 0
+    for item in _chosen(sources):
+        name = f"{item.source} {item.prefix}"
+        try:
+            changes = item.tree.changes(item.prefix)
+        except EngineError as error:
+            failed = fail(str(error))
+            continue
+        if not changes.any:
+            out.print(f"{name}: up to date", markup=False)
+            continue
+        found.add((item.source, item.prefix))
+        out.print(f"{name}: {changes.old[:12]} → {changes.new[:12]}, {_size(changes.size)} to fetch", markup=False)
+        for word, paths in (("new", changes.added), ("changed", changes.changed), ("gone", changes.removed)):
+            for path in paths:
+                out.print(f"  {word:8} {path}", markup=False)
+    return found, failed
 
 
 def undo_update(sources: Sequence[str]) -> int:
@@ -191,7 +209,9 @@ def undo_update(sources: Sequence[str]) -> int:
         except EngineError as error:
             failed = fail(str(error))
         else:
-            out.print(f"{item.source} {item.prefix}: back at {manifest.revision[:12] or 'the former content'}", markup=False)
+            out.print(
+                f"{item.source} {item.prefix}: back at {manifest.revision[:12] or 'the former content'}", markup=False
+            )
     return failed if count else fail("there is no update that could be undone")
 
 
@@ -267,16 +287,18 @@ def _parts_of(folder: Path, name: str | None) -> list[tuple[str, Path]]:
     parts = [(prefix, folder / prefix) for prefix in fixed if (folder / prefix).is_dir()]
     for kind in ("onnx", "pytorch"):
         voices = sorted((folder / kind / "speakers").glob("*"))
-        parts += [(f"{kind}/speakers/{path.name}", path) for path in voices if path.is_dir() and name in {None, path.name}]
+        parts += [
+            (f"{kind}/speakers/{path.name}", path) for path in voices if path.is_dir() and name in {None, path.name}
+        ]
     return parts
 
 
 def _chosen(sources: Sequence[str], progress: Progress | None = None) -> Iterator[CachedFolder]:
     from engine.sources.base import nothing
-    from engine.sources.store import cached
+    from engine.sources.store import cached as held
     from engine.tts import cache_root
 
-    for item in cached(cache_root(), progress=progress or nothing):
+    for item in held(cache_root(), progress=progress or nothing):
         if not sources or item.source in sources:
             yield item
 
@@ -289,7 +311,13 @@ def _bars() -> Iterator[Progress]:
     from daemon.cli.common import err
     from engine.sources.base import Step
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=err, disable=not err.is_terminal) as bars:
         tasks: dict[tuple[str, str], int] = {}
 

@@ -144,6 +144,7 @@ def _words(name: str, file: str, document: Document) -> tuple[Dictionary | None,
 def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
     """What can only be judged when several keys are seen together."""
     yield from _speaker_faults(config)
+    yield from _mirror_faults(config)
     holders: list[tuple[Path_, Any]] = [(("announcements", "defaults"), config.announcements.defaults)]
     holders += [(("schedule", index), entry) for index, entry in enumerate(config.schedule)]
     for path, holder in holders:
@@ -170,6 +171,20 @@ def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
             parse_source(speaker.source)
         except EngineError as error:
             yield ("speakers", name, "source"), str(error)
+
+
+def _mirror_faults(config: Config) -> Iterator[tuple[Path_, str]]:
+    for source, mirrors in config.mirrors.items():
+        if source not in {speaker.source for speaker in config.speakers.values()}:
+            yield ("mirrors", source), f"{source!r} is not the source of a speaker"
+        for index, mirror in enumerate(mirrors):
+            try:
+                parsed = parse_source(mirror)
+            except EngineError as error:
+                yield ("mirrors", source, index), str(error)
+            else:
+                if parsed.remote is None and parsed.tree is None:
+                    yield ("mirrors", source, index), f"{mirror!r} cannot be a mirror; name hf://, s3:// or a folder"
 
 
 def _problem(file: str, document: Document, details: ErrorDetails) -> Problem:

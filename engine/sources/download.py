@@ -105,8 +105,8 @@ class Download:
         if missing and needed + SPARE > free:
             message = (
                 f"{self._prefix} of {self._remote.uri} needs {_megabytes(needed)} in {self._entry.folder}, and "
-                f"{_megabytes(SPARE)} are left free, but the disk has {_megabytes(free)}; free some, or set ASAGOE_CACHE "
-                "to a folder on a larger disk"
+                f"{_megabytes(SPARE)} are left free, but the disk has {_megabytes(free)}; free some, or set "
+                "ASAGOE_CACHE to a folder on a larger disk"
             )
             raise CacheError(message)
 

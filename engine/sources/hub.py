@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
@@ -104,7 +105,10 @@ class HubRemote:
                 raise SourceUnreachableError(message)
             self._check(response)
             start = offset if _begins_at(response, offset) else 0
-            yield start, response.iter_bytes()  # as they come: a chunk that waits to be full is lost with the connection
+            yield (
+                start,
+                response.iter_bytes(),
+            )  # as they come: a chunk that waits to be full is lost with the connection
 
     def upload(self, prefix: str, folder: Path) -> str:
         """See ``Source``; the repository is made, private, if there is none."""
@@ -209,19 +213,14 @@ class HubRemote:
 @contextmanager
 def _no_bars() -> Iterator[None]:
     """A library does not draw on its user's terminal."""
-    from huggingface_hub.utils import (  # noqa: PLC0415
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
-
-    drawn = not are_progress_bars_disabled()
-    disable_progress_bars()
+    utils: Any = import_module("huggingface_hub.utils")  # whose types do not export what it does
+    drawn = not utils.are_progress_bars_disabled()
+    utils.disable_progress_bars()
     try:
         yield
     finally:
         if drawn:
-            enable_progress_bars()
+            utils.enable_progress_bars()
 
 
 @contextmanager

@@ -77,18 +77,15 @@ def parse_source(source: str) -> VoiceSource:
 
 def _advice(source: str, scheme: str, colon: str) -> str:
     """What was probably meant."""
-    if colon and scheme in _FORMS:
-        return f"write {_FORMS[scheme]}"
-    if colon and scheme.lower() in _FORMS:
-        return f"{scheme.lower()} is written in small letters: {_FORMS[scheme.lower()]}"
-    if ".." in source.split("/"):
-        return "write the path without '..'"
-    if source.startswith("~"):
-        return f"write the whole path, {Path(source).expanduser()}" if source.startswith("~/") else "write the path"
+    form = _FORMS.get(scheme.lower()) if colon else None
+    if form:
+        return f"write {form}" if scheme in _FORMS else f"{scheme.lower()} is written in small letters: {form}"
+    if source.startswith("~/"):
+        return f"write the whole path, {Path(source).expanduser()}"
     if re.fullmatch(r"[\w.-]+/[\w.-]+", source):
         return f"for the hub write hf://{source}, for a folder its absolute path"
     if "/" in source and not colon:
-        return "write the absolute path of the folder"
+        return "write the absolute path of the folder, without '..'"
     return _KNOWN
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from enum import IntEnum
 from pathlib import Path
 
 from engine.errors import VoiceNotAvailableError
@@ -17,27 +18,32 @@ _DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc",
 _CALLS_OUT = {"ATen", "PythonOp", "PyOp"}
 """Operators that run what is not in the graph, in whichever domain."""
 
-# onnx.proto: message, field number: what is in it
-_MODEL, _GRAPH, _NODE, _ATTRIBUTE, _TENSOR, _SPARSE, _FUNCTION, _ENTRY = range(8)
+_Message = IntEnum("_Message", "MODEL GRAPH NODE ATTRIBUTE TENSOR SPARSE FUNCTION ENTRY")
+# onnx.proto: message and field number, and what is in it
 _INSIDE = {
-    (_MODEL, 7): _GRAPH,
-    (_MODEL, 25): _FUNCTION,
-    (_GRAPH, 1): _NODE,
-    (_GRAPH, 5): _TENSOR,
-    (_GRAPH, 15): _SPARSE,
-    (_NODE, 5): _ATTRIBUTE,
-    (_ATTRIBUTE, 5): _TENSOR,
-    (_ATTRIBUTE, 6): _GRAPH,
-    (_ATTRIBUTE, 10): _TENSOR,
-    (_ATTRIBUTE, 11): _GRAPH,
-    (_ATTRIBUTE, 22): _SPARSE,
-    (_ATTRIBUTE, 23): _SPARSE,
-    (_SPARSE, 1): _TENSOR,
-    (_SPARSE, 2): _TENSOR,
-    (_TENSOR, 13): _ENTRY,
-    (_FUNCTION, 7): _NODE,
-    (_FUNCTION, 11): _ATTRIBUTE,
+    (_Message.MODEL, 7): _Message.GRAPH,
+    (_Message.MODEL, 25): _Message.FUNCTION,
+    (_Message.GRAPH, 1): _Message.NODE,
+    (_Message.GRAPH, 5): _Message.TENSOR,
+    (_Message.GRAPH, 15): _Message.SPARSE,
+    (_Message.NODE, 5): _Message.ATTRIBUTE,
+    (_Message.ATTRIBUTE, 5): _Message.TENSOR,
+    (_Message.ATTRIBUTE, 6): _Message.GRAPH,
+    (_Message.ATTRIBUTE, 10): _Message.TENSOR,
+    (_Message.ATTRIBUTE, 11): _Message.GRAPH,
+    (_Message.ATTRIBUTE, 22): _Message.SPARSE,
+    (_Message.ATTRIBUTE, 23): _Message.SPARSE,
+    (_Message.SPARSE, 1): _Message.TENSOR,
+    (_Message.SPARSE, 2): _Message.TENSOR,
+    (_Message.TENSOR, 13): _Message.ENTRY,
+    (_Message.FUNCTION, 7): _Message.NODE,
+    (_Message.FUNCTION, 11): _Message.ATTRIBUTE,
 }
+# name of the operator, its domain; name of the function, its domain; key, value
+_TEXTS = {
+    (_Message.NODE, 4), (_Message.NODE, 7), (_Message.FUNCTION, 1), (_Message.FUNCTION, 10), (_Message.ENTRY, 1),
+    (_Message.ENTRY, 2),
+}  # fmt: skip
 _DEEPEST = 64
 
 
@@ -63,7 +69,7 @@ def _faults(data: mmap.mmap) -> Iterator[str]:
     """What is wrong, a phrase each."""
     own: set[tuple[str, str]] = set()  # functions of the model itself are made of other operators
     operators: list[tuple[str, str]] = []
-    todo = [(_MODEL, 0, len(data), 0)]
+    todo = [(_Message.MODEL, 0, len(data), 0)]
     while todo:
         kind, start, end, depth = todo.pop()
         if depth > _DEEPEST:
@@ -74,22 +80,35 @@ def _faults(data: mmap.mmap) -> Iterator[str]:
             inside = _INSIDE.get((kind, field))
             if inside is not None:
                 todo.append((inside, first, last, depth + 1))
-            elif (kind, field) in {(_NODE, 4), (_NODE, 7), (_FUNCTION, 1), (_FUNCTION, 10), (_ENTRY, 1), (_ENTRY, 2)}:
+            elif (kind, field) in _TEXTS:
                 texts[field] = data[first:last].decode("utf-8")
-        if kind == _NODE:
-            operators.append((texts.get(7, ""), texts.get(4, "")))
-        elif kind == _FUNCTION:
-            own.add((texts.get(10, ""), texts.get(1, "")))
-        elif kind == _ENTRY and texts.get(1) == "location" and not _stays(texts.get(2, "")):
-            yield f"has weights outside its folder ({texts.get(2, '')!r})"
-    for domain, name in operators:
-        if (domain, name) not in own and (domain not in _DOMAINS or name in _CALLS_OUT):
-            yield f"uses the operator {domain or 'ai.onnx'}.{name}, which is not one of ONNX Runtime's own"
+        match kind:
+            case _Message.NODE:
+                operators.append((texts.get(7, ""), texts.get(4, "")))
+            case _Message.FUNCTION:
+                own.add((texts.get(10, ""), texts.get(1, "")))
+            case _Message.ENTRY if texts.get(1) == "location" and not _stays(texts.get(2, "")):
+                yield f"has weights outside its folder ({texts.get(2, '')!r})"
+    yield from (
+        f"uses the operator {domain or 'ai.onnx'}.{name}, which is not one of ONNX Runtime's own"
+        for domain, name in operators
+        if (domain, name) not in own and not _brought(domain, name)
+    )
+
+
+def _brought(domain: str, name: str) -> bool:
+    return domain in _DOMAINS and name not in _CALLS_OUT
 
 
 def _stays(location: str) -> bool:
     """Whether external weights lie in the graph's folder."""
-    return bool(location) and location.isprintable() and "/" not in location and "\\" not in location and location not in {".", ".."}
+    return (
+        bool(location)
+        and location.isprintable()
+        and "/" not in location
+        and "\\" not in location
+        and location not in {".", ".."}
+    )
 
 
 def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -105,7 +124,7 @@ def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]
                 _, at = _varint(data, at, end)
             case 1:
                 at += 8
-            case 2:
+            case _Message.NODE:
                 size, at = _varint(data, at, end)
                 if size > end - at:
                     break

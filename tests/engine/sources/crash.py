@@ -46,7 +46,11 @@ def at_bytes(cache: str, prefix: str) -> None:
                 die()
 
         settings = Settings(policy=Policy(base=0.01), progress=progress)
-        status = forked(lambda s=settings, t=tenth: CachedTree(HubRemote("me/voices"), Path(cache) / str(t), settings=s).fetch(prefix))
+        status = forked(
+            lambda s=settings, t=tenth: CachedTree(HubRemote("me/voices"), Path(cache) / str(t), settings=s).fetch(
+                prefix
+            )
+        )
         print(tenth, os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
 
 
@@ -68,7 +72,9 @@ def at_calls(cache: str, prefix: str, *versions: str) -> None:
 
         def work(nth=nth):
             def tree(version):
-                return CachedTree(Versioned(Path(version)), Path(cache) / str(nth), settings=Settings(policy=Policy(base=0.01)))
+                return CachedTree(
+                    Versioned(Path(version)), Path(cache) / str(nth), settings=Settings(policy=Policy(base=0.01))
+                )
 
             for version in versions[:-1]:
                 tree(version).fetch(prefix)

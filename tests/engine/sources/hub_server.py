@@ -174,7 +174,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(401, b'{"error": "Invalid credentials"}')
             return None
         if repository is None or (repository.tokens is not None and token not in repository.tokens):
-            self._send(401 if not token else 404, b'{"error": "Repository not found"}', {"X-Error-Code": "RepoNotFound"})
+            self._send(
+                401 if not token else 404, b'{"error": "Repository not found"}', {"X-Error-Code": "RepoNotFound"}
+            )
             return None
         sha = repository.resolve(revision or "main")
         if sha is None:
@@ -196,13 +198,18 @@ class _Handler(BaseHTTPRequestHandler):
         start = f"{prefix}/" if prefix else ""
         listed: list[dict[str, Any]] = []
         for path, data in sorted(files.items()):
-            if path.startswith(start) or path.startswith("!"):
-                item: dict[str, Any] = {"type": "file", "path": path.lstrip("!"), "size": len(data), "oid": git_name(data)}
+            if path.startswith((start, "!")):
+                item: dict[str, Any] = {
+                    "type": "file",
+                    "path": path.lstrip("!"),
+                    "size": len(data),
+                    "oid": git_name(data),
+                }
                 if len(data) >= LARGE:
                     digest = hashlib.sha256(data).hexdigest()
                     item |= {"lfs": {"oid": digest, "size": len(data), "pointerSize": 130}, "oid": "0" * 40}
                 listed.append(item)
-        if not listed and prefix not in {"empty"}:
+        if not listed and prefix != "empty":
             self._send(404, b'{"error": "Entry not found"}', {"X-Error-Code": "EntryNotFound"})
             return
         at = int(parse_qs(urlsplit(self.path).query).get("cursor", ["0"])[0])
@@ -247,7 +254,9 @@ class _Handler(BaseHTTPRequestHandler):
         full = name if "/" in name else f"me/{name}"
         organization = json.loads(self.body).get("organization")
         full = f"{organization}/{name}" if organization else full
-        self.state.repositories.setdefault(full, Repository()).commit({}) if full not in self.state.repositories else None
+        self.state.repositories.setdefault(full, Repository()).commit(
+            {}
+        ) if full not in self.state.repositories else None
         self._json({"url": f"{self.state.url}/{full}"})
 
     def _preupload(self, name: str, revision: str) -> None:

@@ -46,7 +46,7 @@ def test_a_byte_that_flips_without_a_trace_is_found_by_verifying(server, make):
     [
         lambda folder: (folder / "config.json").unlink(),
         lambda folder: (folder / "synthesizer.onnx").write_bytes(b"short"),
-        lambda folder: shutil.rmtree(folder),
+        shutil.rmtree,
         lambda folder: (folder.parent / "manifest.json").write_text("{}"),
         lambda folder: (folder.parent / "manifest.json").write_bytes(b"\xff\x00"),
         lambda folder: (folder.parent / "manifest.json").unlink(),

@@ -52,8 +52,10 @@ def test_large_files_come_from_the_storage_without_the_token(server, make, monke
     make().fetch(VOICE)
     storage = [headers for _, path, headers in server.requests if path.startswith("/storage/")]
     hub = [headers for _, path, headers in server.requests if "/resolve/" in path]
-    assert storage and all("Authorization" not in headers for headers in storage)
-    assert hub and all(headers["Authorization"] == "Bearer good" for headers in hub)
+    assert storage
+    assert all("Authorization" not in headers for headers in storage)
+    assert hub
+    assert all(headers["Authorization"] == "Bearer good" for headers in hub)
 
 
 def test_the_token_may_come_from_a_file_or_a_credential_at_any_time(server, make, monkeypatch, tmp_path):
@@ -64,7 +66,7 @@ def test_the_token_may_come_from_a_file_or_a_credential_at_any_time(server, make
     monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "hf-token"))
     make().fetch(VOICE)
     monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "none"))
-    with pytest.raises(VoiceNotAvailableError, match="HF_TOKEN_PATH names .*none, which cannot be read"):
+    with pytest.raises(VoiceNotAvailableError, match=r"HF_TOKEN_PATH names .*none, which cannot be read"):
         make().fetch("bert/tokenizer")
     monkeypatch.delenv("HF_TOKEN_PATH")
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
@@ -140,7 +142,9 @@ def test_cut_connections_are_resumed_where_they_broke(server, make):
     ranges = [headers.get("Range") for _, path, headers in server.requests if path.startswith("/storage/")]
     assert ranges[0] is None
     starts = [int(value.removeprefix("bytes=").removesuffix("-")) for value in ranges[1:]]
-    assert len(starts) == 3 and starts == sorted(starts) and starts[0] > 0
+    assert len(starts) == 3
+    assert starts == sorted(starts)
+    assert starts[0] > 0
     assert starts[-1] <= 3 * 70_000
 
 
@@ -198,13 +202,19 @@ def test_a_login_page_is_no_hub(server, make):
 def test_bytes_that_are_not_those_of_the_listing_never_get_in(server, make, path, tmp_path):
     wrong = big(99) if path == "/storage/" else b'{"data": []}'
     server.fail(path, 99, body=wrong)
-    with pytest.raises(VoiceNotAvailableError, match="arrives damaged: its (SHA-256|content) is another"):
+    with pytest.raises(VoiceNotAvailableError, match=r"arrives damaged: its (SHA-256|content) is another"):
         make(select=needed).fetch(VOICE)
     assert make(download=False).look(VOICE).folder is None
 
 
 def test_a_listing_that_leaves_the_folder_is_refused(server, make, tmp_path):
-    for bad in ("onnx/speakers/f1/../../../../evil", "/evil", "onnx/speakers/f1/a//b", "other/evil", "onnx/speakers/f1/@x"):
+    for bad in (
+        "onnx/speakers/f1/../../../../evil",
+        "/evil",
+        "onnx/speakers/f1/a//b",
+        "other/evil",
+        "onnx/speakers/f1/@x",
+    ):
         server.repositories["me/voices"].commit(FILES | {f"!{bad}": b"evil"})
         with pytest.raises(VoiceNotAvailableError, match="not a plain path below its folder"):
             make().fetch(VOICE)
@@ -306,7 +316,8 @@ def test_progress_never_goes_back_and_ends_at_the_total(server, make):
     make(progress=steps.append).fetch(VOICE)
     done = [step.done for step in steps if step.total]
     total = sum(len(data) for data in expected(VOICE).values())
-    assert done == sorted(done) and done[-1] == total
+    assert done == sorted(done)
+    assert done[-1] == total
     assert {step.total for step in steps if step.total} == {total}
 
 

@@ -147,7 +147,7 @@ def test_without_credentials(bucket, make, monkeypatch, tmp_path):
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     _client_of.cache_clear()
-    with pytest.raises(VoiceNotAvailableError, match="needs credentials .*set AWS_ACCESS_KEY_ID"):
+    with pytest.raises(VoiceNotAvailableError, match=r"needs credentials .*set AWS_ACCESS_KEY_ID"):
         make(REMOTE).fetch(VOICE)
 
 
@@ -166,7 +166,10 @@ def test_without_credentials(bucket, make, monkeypatch, tmp_path):
 def test_answers_are_told_apart_by_what_helps(code, status, error):
     from botocore.exceptions import ClientError
 
-    answer = {"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": {}}}
+    answer = {
+        "Error": {"Code": code, "Message": "m"},
+        "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": {}},
+    }
     with pytest.raises(error):
         REMOTE._explain(ClientError(answer, "GetObject"))
 

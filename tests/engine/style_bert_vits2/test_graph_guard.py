@@ -58,7 +58,10 @@ def test_functions_that_the_model_brings_as_graphs_pass(tmp_path):
         check_graph(write(tmp_path / "b.onnx", [node], functions=[mine]))
 
 
-@pytest.mark.parametrize(("domain", "name"), [("evil", "Run"), ("ai.onnx.contrib", "PyOp"), ("com.microsoft", "PythonOp"), ("org.pytorch.aten", "ATen")])
+@pytest.mark.parametrize(
+    ("domain", "name"),
+    [("evil", "Run"), ("ai.onnx.contrib", "PyOp"), ("com.microsoft", "PythonOp"), ("org.pytorch.aten", "ATen")],
+)
 def test_other_operators_are_refused_wherever_they_hide(tmp_path, domain, name):
     node = helper.make_node(name, ["x"], ["y"], domain=domain)
     wanted = re.escape(f"uses the operator {domain}.{name}, which is not one of ONNX Runtime's own")
@@ -75,7 +78,13 @@ def test_weights_outside_the_folder_are_refused_wherever_they_hide(tmp_path, loc
     hidden = [
         {"tensors": [external(location)]},
         {"nodes": [helper.make_node("Constant", [], ["y"], value=external(location))]},
-        {"nodes": [helper.make_node("If", ["c"], ["y"], then_branch=branch(tensors=[external(location)]), else_branch=branch())]},
+        {
+            "nodes": [
+                helper.make_node(
+                    "If", ["c"], ["y"], then_branch=branch(tensors=[external(location)]), else_branch=branch()
+                )
+            ]
+        },
     ]
     for number, parts in enumerate(hidden):
         with pytest.raises(VoiceNotAvailableError, match="has weights outside its folder"):

@@ -1,0 +1,127 @@
+"""The speakers of the configuration: loaded from what is on this machine, fetched in the background what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import threading
+from collections.abc import Callable, Mapping
+
+from daemon.clock import Clock
+from daemon.config import Config
+from daemon.renderer import EMBEDDED
+from engine import TTS, EngineError, PrepareError
+from engine.sources import Step
+
+_log = logging.getLogger("asagoe.speakers")
+
+FIRST_PAUSE = 30.0
+LONGEST_PAUSE = 3600.0
+"""Seconds before the second attempt, and before any."""
+
+
+class _Stopped(Exception):  # noqa: N818 - not an error, but the end of a download that nobody waits for any more
+    """Ends a download when the service stops."""
+
+
+class SpeakerKeeper:
+    """Loads speakers without a network, and keeps trying for those that cannot be had yet.
+
+    While one is missing, the embedded voice speaks for it.
+
+    Args:
+        tts: that they are declared and loaded in.
+        clock: of the pauses.
+    """
+
+    def __init__(self, tts: TTS, clock: Clock) -> None:
+        self._tts = tts
+        self._clock = clock
+        self._problems: dict[str, str] = {}
+        self._changed = asyncio.Event()
+        self._stopping = threading.Event()
+        self.on_change: Callable[[], None] = lambda: None
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        """The speakers that are not available, with the reason."""
+        return dict(self._problems)
+
+    async def load(self, config: Config) -> None:
+        """Declare the speakers and load those whose files are here; no network is used.
+
+        Raises:
+            PrepareError: not one speaker is ready, not even the embedded one.
+        """
+        for name, speaker in config.speakers.items():
+            self._tts.load(name, source=speaker.source, voice=speaker.name, **speaker.defaults())
+        failures = await self._prepare()
+        if failures and EMBEDDED not in self._tts.speakers:
+            self._tts.load(EMBEDDED, source="openjtalk:mei")
+            failures = await self._prepare()
+        if not self._tts.speakers:
+            raise PrepareError(failures)
+        self._note({name: str(error) for name, error in failures.items() if name in config.speakers})
+        self._changed.set()
+
+    async def keep(self) -> None:
+        """Fetch and load what is missing, again and again with growing pauses; ends only by being cancelled."""
+        try:
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                pause = FIRST_PAUSE
+                while self._problems and not self._changed.is_set():
+                    await self._attempt()
+                    if self._problems:
+                        await self._sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - jitter
+                        pause = min(2 * pause, LONGEST_PAUSE)
+        finally:
+            self._stopping.set()
+
+    async def _attempt(self) -> None:
+        missing = set(self._problems)
+        reasons: dict[str, str] = {}
+        try:
+            await asyncio.to_thread(self._tts.pre_download, progress=self._progress)
+        except PrepareError as error:
+            reasons = {name: str(reason) for name, reason in error.failures.items()}
+        # Where fetching has failed, its reason tells more than that nothing is there.
+        failures = {name: str(reason) for name, reason in (await self._prepare()).items()}
+        self._note({name: reasons.get(name, reason) for name, reason in failures.items() if name in missing})
+
+    async def _prepare(self) -> Mapping[str, EngineError]:
+        try:
+            await asyncio.to_thread(self._tts.prepare, warmup=True, download=False)
+        except PrepareError as error:
+            return error.failures
+        return {}
+
+    def _note(self, problems: dict[str, str]) -> None:
+        before, self._problems = self._problems, problems
+        for name, reason in problems.items():
+            if before.get(name) != reason:
+                _log.warning("speaker %s is not available, the embedded voice speaks for it: %s", name, reason)
+        for name in before.keys() - problems.keys():
+            if name in self._tts.speakers:
+                _log.info("speaker %s is ready now", name)
+        if before != problems:
+            self.on_change()
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep, or until the configuration changes."""
+        waits = [asyncio.ensure_future(self._clock.sleep(seconds)), asyncio.ensure_future(self._changed.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await wait
+
+    def _progress(self, step: Step) -> None:
+        del step
+        if self._stopping.is_set():
+            raise _Stopped
