@@ -110,7 +110,7 @@ class TTS:
                 try:
                     speaker = self._loaded(name, spec, context)
                     if warmup:
-                        speaker.generate(_WARMUP)
+                        _warm_up(speaker)
                 except EngineError as error:
                     failures[name] = error
                 else:
@@ -161,7 +161,11 @@ class TTS:
             self._families[source.family] = _family(source.family)
         model = source.model or spec.voice or name
         voice = self._families[source.family].load(model, replace(context, source=source.tree))
-        return Speaker(name, voice, self.text, spec.defaults)
+        try:
+            return Speaker(name, voice, self.text, spec.defaults)
+        except EngineError:  # a default that this voice does not have: it gives back what it shares
+            voice.close()
+            raise
 
 
 class _Speakers(dict[str, Speaker]):
@@ -170,6 +174,14 @@ class _Speakers(dict[str, Speaker]):
     def __missing__(self, name: str) -> Speaker:
         message = f"no speaker {name!r} is ready; ready are {', '.join(self) or 'none (call prepare first)'}"
         raise UnknownSpeakerError(message)
+
+
+def _warm_up(speaker: Speaker) -> None:
+    try:
+        speaker.generate(_WARMUP)
+    except EngineError:
+        speaker.close()
+        raise
 
 
 def _family(name: str) -> VoiceFamily:

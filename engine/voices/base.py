@@ -48,12 +48,19 @@ class Voice(Protocol):
     def fingerprint(self) -> str:
         """Changes whenever the same sentence and options could sound otherwise (model, format, code)."""
 
+    def check(self, options: SpeechOptions) -> None:
+        """Refuse options that would fail with every sentence, beyond what names, ranges and ``styles`` tell.
+
+        Raises:
+            InvalidOptionError: an option is outside what this model, or this installation, allows.
+        """
+
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
         """Speak one sentence.
 
         Raises:
             NothingToSayError: the sentence has no reading.
-            InvalidOptionError: an option is outside what this model allows.
+            InvalidOptionError: as ``check``.
         """
 
     def memory(self) -> int:
