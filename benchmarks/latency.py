@@ -18,7 +18,7 @@ from rich.table import Table
 
 from tests.system.house import House
 
-ROUNDS = 15
+ROUNDS = 7
 SHORT = "洗濯が{}回終わりました。"
 LONG = "おはようございます、今日は{}日目です。気温は低めです。天気は晴れ、最高気温は十五度の予想です。傘は要りません。"
 

@@ -13,14 +13,17 @@ from typing import Any
 
 from daemon import events
 from daemon.announcement import Announcement, Priority, new_id
-from daemon.chimes import NONE, load_chime
 from daemon.clock import Clock
 from daemon.errors import DaemonError, PlaybackError
 from daemon.events import Event, Events
-from daemon.player import Outcome, Piece, Playback, Player
+from daemon.mix import Mix, amplitude
+from daemon.pieces import pieces_of, until_speech
+from daemon.playback import Outcome, Piece, Playback
+from daemon.player import Player
 from daemon.queue import AnnouncementQueue, Item
 from daemon.renderer import Job, Renderer
-from engine import Audio, EngineError
+from daemon.timings import Timings
+from engine import EngineError
 
 _log = logging.getLogger("asagoe.announcer")
 _journal = logging.getLogger("asagoe.announcement")
@@ -30,44 +33,6 @@ REMEMBERED = 2000
 
 WAKE = 2.0
 """Seconds for which the device is held open for an announcement that is being rendered."""
-
-CHIME_GAP = 0.15
-"""Seconds between a chime and the speech."""
-
-
-@dataclass(slots=True)
-class Timings:
-    """When what happened to an announcement: seconds on the monotonic clock.
-
-    Attributes:
-        received: it came in.
-        rendered: its first sentence was ready.
-        first_sample: its first sample was written.
-        ended: its last sample left the device.
-        sentences: how many were rendered.
-        cached: how many of them came from the phrase cache.
-    """
-
-    received: float
-    rendered: float | None = None
-    first_sample: float | None = None
-    ended: float | None = None
-    sentences: int = 0
-    cached: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """Milliseconds since it was received."""
-
-        def since(moment: float | None) -> int | None:
-            return None if moment is None else round((moment - self.received) * 1000)
-
-        return {
-            "rendered_ms": since(self.rendered),
-            "first_sample_ms": since(self.first_sample),
-            "ended_ms": since(self.ended),
-            "sentences": self.sentences,
-            "cached": self.cached,
-        }
 
 
 @dataclass(slots=True)
@@ -80,27 +45,6 @@ class _Current:
     interrupted_by: str | None = None
     stopped_by: str | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Mix:
-    """How loud things are.
-
-    Attributes:
-        volume: 0 to 100, of announcements that name none.
-        muted: only critical announcements are heard.
-    """
-
-    volume: int
-    muted: bool = False
-
-
-def amplitude(volume: int) -> float:
-    """From a volume of 0 to 100 to an amplitude factor.
-
-    The square makes steps of equal size sound about equal: 50 is -12 dB, 25 is -24 dB, 10 is -40 dB.
-    """
-    return (volume / 100) ** 2
 
 
 class Announcer:
@@ -267,9 +211,16 @@ class Announcer:
             return
         self.on_change()
         job = await self._renderer.plan(announcement)
-        pieces = self._pieces(current, job)
+        pieces = pieces_of(
+            announcement,
+            job,
+            self._renderer,
+            resume_at=item.resume_at,
+            chime_rate=self._player.sample_rate,
+            on_rendered=lambda rendering: current.timings.sentence(self._clock.monotonic(), cached=rendering.cached),
+        )
         # The first sentence is there before the chime begins: chime and speech are one stream, without a gap.
-        opening = [piece async for piece in _until_speech(pieces)]
+        opening = await until_speech(pieces)
         if current.interrupted_by is not None or current.stopped_by is not None:
             self._not_finished(current, item.resume_at)
             return
@@ -316,25 +267,6 @@ class Announcer:
             self._emit(events.INTERRUPTED, announcement, f"{current.interrupted_by} cut in", sentence=resume_at)
         else:
             self._end(announcement, events.DROPPED, current.stopped_by or "stopped", current.timings)
-
-    async def _pieces(self, current: _Current, job: Job) -> AsyncIterator[Piece]:
-        """Everything that is heard, in order: chime, sentences with their pauses, end chime."""
-        announcement, rate = current.item.announcement, self._player.sample_rate
-        segments = job.plan.segments
-        total = announcement.repeat * len(segments)
-        if announcement.chime and announcement.chime != NONE and current.item.resume_at == 0:
-            yield Piece(_chime(announcement.chime, rate, after=CHIME_GAP), -1)
-        for index in range(current.item.resume_at, total):
-            segment = segments[index % len(segments)]
-            rendering = await self._renderer.render(job, segment)
-            current.timings.sentences += 1
-            current.timings.cached += rendering.cached
-            if current.timings.rendered is None:
-                current.timings.rendered = self._clock.monotonic()
-            pause = rendering.spoken.pause if index < total - 1 else 0.0
-            yield Piece(_padded(rendering.spoken.audio, after=pause), index)
-        if announcement.end_chime and announcement.end_chime != NONE:
-            yield Piece(_chime(announcement.end_chime, rate, before=CHIME_GAP), total)
 
     async def _feed(self, playback: Playback, opening: list[Piece], rest: AsyncIterator[Piece]) -> None:
         """Hand pieces to the player, one sentence ahead."""
@@ -452,22 +384,3 @@ def _end_with(playback: Playback, feeding: asyncio.Task[None]) -> None:
     error = None if feeding.cancelled() else feeding.exception()
     if error is not None:
         playback.fail(PlaybackError(str(error)))
-
-
-async def _until_speech(pieces: AsyncIterator[Piece]) -> AsyncIterator[Piece]:
-    """The pieces up to and with the first sentence."""
-    async for piece in pieces:
-        yield piece
-        if piece.index >= 0:
-            return
-
-
-def _chime(name: str, rate: int, *, before: float = 0.0, after: float = 0.0) -> Audio:
-    return _padded(load_chime(name, rate), before=before, after=after)
-
-
-def _padded(audio: Audio, *, before: float = 0.0, after: float = 0.0) -> Audio:
-    from engine.audio import concatenate  # noqa: PLC0415
-
-    parts = [Audio.silence(before, audio.sample_rate), audio, Audio.silence(after, audio.sample_rate)]
-    return concatenate([part for part in parts if part.duration])

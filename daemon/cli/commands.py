@@ -134,6 +134,14 @@ def reload(config: ConfigOption = None) -> None:
     sys.exit(reload_service(config))
 
 
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of the configuration, for editors."""
+    from daemon.config.schema import schema_text
+
+    typer.echo(schema_text(), nl=False)
+
+
 @voices.command("list")
 def list_voices(
     json: Annotated[bool, typer.Option("--json", help="As JSON, one object a line.")] = False,

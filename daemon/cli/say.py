@@ -7,12 +7,13 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from daemon.announcer import amplitude
 from daemon.cli.common import err, fail, out, read_config, text_or_stdin
 from daemon.config import Config
 from daemon.errors import DaemonError
 from daemon.folders import recordings_folder
-from daemon.player import Outcome, Piece, Player
+from daemon.mix import amplitude
+from daemon.playback import Outcome, Piece
+from daemon.player import Player
 from daemon.sinks import make_sink
 from engine import TTS, EngineError, Speaker
 

@@ -51,8 +51,7 @@ class DeviceSink:
         del title
         self.close()
         sounddevice = _library()
-        _refresh(sounddevice)
-        found = _find(_outputs(sounddevice), self._device)
+        found = _find(list_outputs(), self._device)
         refused = ""
         for rate in dict.fromkeys((self._preferred, found.rate, *_RATES)):
             for channels in dict.fromkeys((1, min(2, found.channels), found.channels)):
@@ -135,7 +134,11 @@ def list_outputs() -> list[OutputDevice]:
     """
     sounddevice = _library()
     _refresh(sounddevice)
-    return _outputs(sounddevice)
+    try:
+        return _outputs(sounddevice)
+    except sounddevice.PortAudioError as error:
+        message = f"the sound devices cannot be listed: {_text(error)}"
+        raise SinkError(message) from error
 
 
 def _library() -> ModuleType:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from daemon.errors import PlaybackError
-from daemon.player import FADE, Piece, Player
+from daemon.playback import Piece
+from daemon.player import FADE, Player
 from engine import Audio
 from tests.fakes.sinks import MemorySink
 
