@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -85,7 +86,7 @@ def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None
     table = Table("file", "MB", title="Written", title_justify="left")
     table.columns[1].justify = "right"
     for path, size in report.files:
-        table.add_row(path, f"{size / 1e6:.1f}")
+        table.add_row(path, f"{size / 1e6:.1f}" if size >= 50_000 else "<0.1")
     out.print(table)
     if not (report.root / BERT).is_dir():
         out.print(
@@ -93,7 +94,9 @@ def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None
             style="yellow",
             markup=False,
         )
-    out.print(f'speakers:\n  {report.speaker}: {{source: "{report.root.as_uri()}"}}', markup=False, soft_wrap=True)
+    key = report.speaker if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", report.speaker) else "f1"
+    entry = json.dumps({"source": report.root.as_uri(), "name": report.speaker}, ensure_ascii=False)
+    out.print(f"In the configuration:\n\nspeakers:\n  {key}: {entry}", markup=False, soft_wrap=True)
     return 0
 
 
@@ -124,28 +127,29 @@ def _loaded(facts: SpeakerFacts, speaker: Speaker) -> SpeakerFacts:
 
 
 def _print_speakers(speakers: list[SpeakerFacts]) -> None:
-    table = Table("speaker", "source", "family", "styles", "rate", "memory", "state")
+    table = Table("speaker", "family", "styles", "rate", "memory", "state")
     for facts in speakers:
-        ready = facts.state == READY
         table.add_row(
             facts.speaker + (" (default)" if facts.default else ""),
-            facts.source + (f" {facts.voice}" if facts.voice else ""),
             facts.family or "",
             ", ".join(facts.styles),
             f"{facts.sample_rate} Hz" if facts.sample_rate else "",
             "" if facts.memory is None else f"{facts.memory / 1e6:.1f} MB",
-            READY if ready else Text(facts.reason or UNAVAILABLE, style="red"),
+            Text(facts.state, style="green" if facts.state == READY else "red"),
         )
     out.print(table)
+    for facts in speakers:
+        if facts.reason is not None:
+            out.print(f"{facts.speaker}: {facts.reason}", style="red", markup=False, soft_wrap=True)
     if any(facts.family == "style_bert_vits2" for facts in speakers):
-        out.print("Memory is that of a voice's weights; the BERT that voices of a source share comes to it.")
+        out.print("Memory is that of a voice's own files; the BERT that voices of a source share comes to it.")
 
 
 @contextmanager
 def _steps() -> Iterator[_Step]:
     """Show what is being done, and for how long, on standard error; each step ends when the next one begins."""
     columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
 
         def step(description: str) -> None:
             for task in progress.task_ids:

@@ -239,8 +239,20 @@ def test_a_wrong_folder_is_told_with_what_is_there(tree: Path, tmp_path: Path):
     assert f"onnx/speakers has {VOICE}" in failure(tree, "other")
     (tmp_path / "model.safetensors").write_bytes(b"")
     assert f"convert it: asagoe voices convert {tmp_path} --to FOLDER" in failure(tmp_path)
-    for source in ("file://host/path", "file://~/voices", "voices", "s4://bucket"):
-        assert f"the source '{source}' is not understood" in failure(source)
+    for source, remedy in {
+        "file://host/path": "by its absolute path",
+        "file://~/voices": "~ is not expanded",
+        "~/voices": "~ is not expanded, since a service has a home of its own; write the path in full",
+        "~voices": "~ is not expanded",
+        "voices": "a folder is named by its absolute path, as /srv/voices",
+        "./voices": "by its absolute path",
+        "user/repository": "by its absolute path",
+        "file:voices": "by its absolute path",
+        "s4://bucket": "known are openjtalk:NAME",
+        "": "known are openjtalk:NAME",
+    }.items():
+        assert f"the source '{source}' is not understood; " in failure(source)
+        assert remedy in failure(source)
 
 
 def test_a_path_may_hold_spaces_and_kanji(copied_tree: Path, tmp_path: Path, root_cache: Path):
