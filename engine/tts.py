@@ -50,14 +50,28 @@ class TTS:
     Args:
         device: "cpu", "cuda" or "cuda:N".
         cache_dir: instead of ``cache_root()``.
+        compile: let ``torch.compile`` specialise neural voices on a CUDA device: loading takes minutes then.
+
+    Raises:
+        InvalidOptionError: there is no such kind of device, or nothing to compile on it.
     """
 
-    def __init__(self, device: str = "cpu", *, cache_dir: Path | str | None = None) -> None:
+    def __init__(
+        self,
+        device: str = "cpu",
+        *,
+        cache_dir: Path | str | None = None,
+        compile: bool = False,  # noqa: A002 - the word of PyTorch
+    ) -> None:
         if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
             message = f"device must be cpu, cuda or cuda:N, got {device!r}"
             raise InvalidOptionError(message)
+        if compile and device == "cpu":
+            message = "compile is for CUDA devices: on the processor voices run on ONNX Runtime; leave it out"
+            raise InvalidOptionError(message)
         self.text = TextPipeline()
         self._device = device
+        self._compile = compile
         self._cache = Path(cache_dir).expanduser() if cache_dir else cache_root()
         self._specs: dict[str, _Spec] = {}
         self._speakers: dict[str, Speaker] = {}
@@ -103,7 +117,7 @@ class TTS:
         """
         failures: dict[str, EngineError] = {}
         with self._lock:
-            context = LoadContext(self._device, self.text, self._cache)
+            context = LoadContext(self._device, self.text, self._cache, compile=self._compile)
             for name, spec in self._specs.items():
                 if name in self._speakers:
                     continue

@@ -79,7 +79,9 @@ def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None
         return fail(str(error))
     except OSError as error:
         return fail(f"{error.filename or to} cannot be written: {error.strerror or error}")
-    out.print(f"{report.root}: voice {report.speaker}, in {report.seconds:.0f} s", style="green", markup=False)
+    out.print(
+        f"{report.root}: voice {report.speaker}, in {report.seconds:.0f} s", style="green", markup=False, soft_wrap=True
+    )
     out.print(str(report.voice), markup=False, soft_wrap=True)
     if report.bert is not None:
         out.print(str(report.bert), markup=False, soft_wrap=True)

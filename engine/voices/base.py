@@ -79,12 +79,14 @@ class LoadContext:
         text: the text pipeline that all speakers of the ``TTS`` share.
         cache: folder for what was fetched and prepared; may not exist yet.
         source: the tree of files that the voice comes from; None for families that need none.
+        compile: whether networks may be compiled for the device, where a family can.
     """
 
     device: str
     text: TextPipeline
     cache: Path
     source: Source | None = None
+    compile: bool = False
 
 
 class VoiceFamily(Protocol):

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2.convert_report import BertReport, ConversionReport, VoiceReport, file_sizes
+from engine.voices.style_bert_vits2.model_folder import read_config
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.torch_install import require
 
@@ -82,6 +83,7 @@ def convert(
     if not _NAME.fullmatch(speaker) or speaker in {".", ".."}:
         message = f"{speaker!r} cannot be the name of a voice, which is the name of a folder; give another one"
         raise VoiceNotAvailableError(message)
+    read_config(folder)  # a wrong folder is told at once, not after the seconds that PyTorch takes to load
     with _work(to) as work:
         places = [_Place(work / "speaker", to / SPEAKERS / speaker)]
         voice = _convert_voice(folder, places[0].made, on_step)
