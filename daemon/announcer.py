@@ -296,8 +296,8 @@ class Announcer:
         details: dict[str, Any] = {"speaker": job.speaker.name}
         if current.item.interruptions:
             details["resumed_at"] = current.item.resume_at
-        if job.substitute:
-            details["instead_of"] = current.item.announcement.speaker
+        if job.instead_of is not None:
+            details["instead_of"] = job.instead_of
         self._emit(events.STARTED, current.item.announcement, **details)
         self.on_change()
 

@@ -82,8 +82,18 @@ def parse_source(source: str) -> VoiceSource:
     path = _local_path(source)
     if path is not None:
         return VoiceSource("style_bert_vits2", tree=LocalSource(path))
-    message = f"the source {source!r} is not understood; {_KNOWN}"
+    message = f"the source {source!r} is not understood; {_hint(source) or _KNOWN}"
     raise VoiceNotAvailableError(message)
+
+
+def _hint(source: str) -> str:
+    """What a source that comes near to a path lacks; empty where it does not."""
+    place = source.removeprefix("file:").lstrip("/")
+    if place.startswith("~"):
+        return "~ is not expanded, since a service has a home of its own; write the path in full"
+    if source.startswith("file:") or (source and ":" not in source):
+        return "a folder is named by its absolute path, as /srv/voices or file:///srv/voices"
+    return ""
 
 
 def _local_path(source: str) -> Path | None:

@@ -50,14 +50,28 @@ class TTS:
     Args:
         device: "cpu", "cuda" or "cuda:N".
         cache_dir: instead of ``cache_root()``.
+        compile: let ``torch.compile`` specialise neural voices on a CUDA device: loading takes minutes then.
+
+    Raises:
+        InvalidOptionError: there is no such kind of device, or nothing to compile on it.
     """
 
-    def __init__(self, device: str = "cpu", *, cache_dir: Path | str | None = None) -> None:
+    def __init__(
+        self,
+        device: str = "cpu",
+        *,
+        cache_dir: Path | str | None = None,
+        compile: bool = False,  # noqa: A002 - the word of PyTorch
+    ) -> None:
         if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
             message = f"device must be cpu, cuda or cuda:N, got {device!r}"
             raise InvalidOptionError(message)
+        if compile and device == "cpu":
+            message = "compile is for CUDA devices: on the processor voices run on ONNX Runtime; leave it out"
+            raise InvalidOptionError(message)
         self.text = TextPipeline()
         self._device = device
+        self._compile = compile
         self._cache = Path(cache_dir).expanduser() if cache_dir else cache_root()
         self._specs: dict[str, _Spec] = {}
         self._speakers: dict[str, Speaker] = {}
@@ -103,14 +117,14 @@ class TTS:
         """
         failures: dict[str, EngineError] = {}
         with self._lock:
-            context = LoadContext(self._device, self.text, self._cache)
+            context = LoadContext(self._device, self.text, self._cache, compile=self._compile)
             for name, spec in self._specs.items():
                 if name in self._speakers:
                     continue
                 try:
                     speaker = self._loaded(name, spec, context)
                     if warmup:
-                        speaker.generate(_WARMUP)
+                        _warm_up(speaker)
                 except EngineError as error:
                     failures[name] = error
                 else:
@@ -178,7 +192,11 @@ class TTS:
             self._families[source.family] = _family(source.family)
         model = source.model or spec.voice or name
         voice = self._families[source.family].load(model, replace(context, source=source.tree))
-        return Speaker(name, voice, self.text, spec.defaults)
+        try:
+            return Speaker(name, voice, self.text, spec.defaults)
+        except EngineError:  # a default that this voice does not have: it gives back what it shares
+            voice.close()
+            raise
 
 
 class _Speakers(dict[str, Speaker]):
@@ -187,6 +205,14 @@ class _Speakers(dict[str, Speaker]):
     def __missing__(self, name: str) -> Speaker:
         message = f"no speaker {name!r} is ready; ready are {', '.join(self) or 'none (call prepare first)'}"
         raise UnknownSpeakerError(message)
+
+
+def _warm_up(speaker: Speaker) -> None:
+    try:
+        speaker.generate(_WARMUP)
+    except EngineError:
+        speaker.close()
+        raise
 
 
 def _family(name: str) -> VoiceFamily:
