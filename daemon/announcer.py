@@ -44,6 +44,7 @@ class _Current:
     playback: Playback | None = None
     interrupted_by: str | None = None
     stopped_by: str | None = None
+    ended: bool = False
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
 
@@ -75,7 +76,7 @@ class Announcer:
         self._current: _Current | None = None
         self._last: Announcement | None = None
         self._handled: OrderedDict[str, None] = OrderedDict()
-        self._texts: dict[tuple[str, str | None], float] = {}
+        self._texts: dict[tuple[str, str | None], tuple[str, float]] = {}
         self._ahead: asyncio.Task[None] | None = None
         self.counters = {"accepted": 0, "finished": 0, "failed": 0, "dropped": 0, "expired": 0, "duplicates": 0}
 
@@ -141,13 +142,21 @@ class Announcer:
         current = self._stop_current("stopped")
         return [*([current] if current else []), *cleared]
 
-    def clear(self) -> list[str]:
+    def clear(self, reason: str = "the queue was cleared") -> list[str]:
         """Empty the queue; what is being said goes on. Returns the ids."""
         items = self._queue.clear()
         for item in items:
-            self._end(item.announcement, events.DROPPED, "the queue was cleared")
+            self._end(item.announcement, events.DROPPED, reason, item.timings)
         self.on_change()
         return [item.announcement.id for item in items]
+
+    def shut_down(self) -> None:
+        """End everything: whoever waits for an announcement is told that it will not be said."""
+        reason = "the service stops"
+        self.clear(reason)
+        if self._current is not None:
+            self._stop_current(reason)
+            self._end(self._current.item.announcement, events.DROPPED, reason, self._current.timings)
 
     def replay(self) -> str | None:
         """Say the last announcement that was said again, under a new id; None when there is none."""
@@ -192,7 +201,7 @@ class Announcer:
         """Say what comes, until cancelled."""
         while True:
             item = await self._queue.get()
-            self._current = _Current(item, Timings(item.announcement.received_at))
+            self._current = _Current(item, item.timings or Timings(item.announcement.received_at))
             try:
                 await self._say(self._current)
             except (EngineError, DaemonError, OSError, ValueError) as error:
@@ -263,7 +272,7 @@ class Announcer:
         """What was stopped waits to be resumed, or ends, according to who stopped it."""
         announcement = current.item.announcement
         if current.stopped_by is None and current.interrupted_by is not None:
-            self._queue.put_back(Item(announcement, resume_at, current.item.interruptions + 1))
+            self._queue.put_back(Item(announcement, resume_at, current.item.interruptions + 1, current.timings))
             self._emit(events.INTERRUPTED, announcement, f"{current.interrupted_by} cut in", sentence=resume_at)
         else:
             self._end(announcement, events.DROPPED, current.stopped_by or "stopped", current.timings)
@@ -282,12 +291,13 @@ class Announcer:
     async def _announce_start(self, current: _Current, job: Job) -> None:
         assert current.playback is not None  # noqa: S101
         await current.playback.started.wait()
-        current.timings.first_sample = self._clock.monotonic()
+        if current.timings.first_sample is None:
+            current.timings.first_sample = self._clock.monotonic()
         details: dict[str, Any] = {"speaker": job.speaker.name}
         if current.item.interruptions:
             details["resumed_at"] = current.item.resume_at
-        if job.substitute:
-            details["instead_of"] = current.item.announcement.speaker
+        if job.instead_of is not None:
+            details["instead_of"] = job.instead_of
         self._emit(events.STARTED, current.item.announcement, **details)
         self.on_change()
 
@@ -332,10 +342,10 @@ class Announcer:
             return "muted"
         if announcement.dedupe:
             key, now = (announcement.text, announcement.speaker), self._clock.monotonic()
-            self._texts = {k: until for k, until in self._texts.items() if until > now}
+            self._texts = {k: said for k, said in self._texts.items() if said[1] > now}
             if key in self._texts:
                 return "the same text was said a moment ago"
-            self._texts[key] = now + announcement.dedupe
+            self._texts[key] = (announcement.id, now + announcement.dedupe)
         return None
 
     def _gain(self, announcement: Announcement) -> Callable[[], float]:
@@ -363,7 +373,15 @@ class Announcer:
         timings: Timings | None = None,
         **details: Any,
     ) -> None:
+        current = self._current
+        if current is not None and current.item.announcement is announcement:
+            if current.ended:
+                return
+            current.ended = True
         self.counters[kind] += 1
+        key = (announcement.text, announcement.speaker)
+        if kind != events.FINISHED and self._texts.get(key, ("", 0.0))[0] == announcement.id:
+            del self._texts[key]  # it was not heard: the same text is no repetition
         timings = timings or Timings(announcement.received_at)
         self._emit(kind, announcement, reason, **details, **timings.as_json())
         level = logging.WARNING if kind == events.FAILED else logging.INFO

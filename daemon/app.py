@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import ssl
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -90,6 +91,8 @@ class Service:
         self._audio: dict[str, Any] = {"sink": None, "audible": None, "problem": None}
         self._background: set[asyncio.Task[None]] = set()
         self._reloading = asyncio.Lock()
+        self._reload_wanted = False
+        self._is_ready = False
         self.zone = config.timezone or ZoneInfo(str(get_localzone()))
         self.topics = Topics(config.mqtt.base_topic, config.node, tuple(config.groups))
 
@@ -97,33 +100,59 @@ class Service:
         """Start everything, serve until a signal, stop everything; returns the exit code."""
         async with AsyncExitStack() as stack:
             self._listen_to_signals()
-            try:
-                self._tts = await self._start_voices(stack)
-                self._renderer = self._start_renderer(stack)
-                self._player = self._start_player(stack)
-                self._announcer = await self._start_announcer(stack)
-                self._gateway = await self._start_mqtt(stack)
-                self._scheduler = await self._start_schedule(stack)
-                await self._start_fetching(stack)
-                await self._start_watchdog(stack)
-            except EngineError as error:
-                _log.error("%s", error)
-                return EXIT_FAILED
-            self._notifier.ready(self._summary())
-            _log.info("ready: %s", self._summary())
-            self._greet(self)
-            await self._stop.wait()
+            asked = asyncio.create_task(self._stop.wait(), name="asked to stop")
+            starting = asyncio.create_task(self._start(stack), name="start")
+            await asyncio.wait({asked, starting}, return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                starting.cancel()
+                await asyncio.wait({starting})
+            elif starting.exception() is not None:
+                asked.cancel()
+                return self._failed_to_start(starting.exception())
+            else:
+                self._say_ready()
+                ended, _ = await asyncio.wait(
+                    {asked, self._announcing, self._guarding}, return_when=asyncio.FIRST_COMPLETED
+                )
+                asked.cancel()
+                if not self._stop.is_set():
+                    _log.critical("%s ended by itself: a defect", ", ".join(task.get_name() for task in ended))
+                    return EXIT_FAILED
             self._notifier.stopping()
             _log.info("stopping")
-            asyncio.get_running_loop().call_later(_STOP_DEADLINE, _give_up)
         return EXIT_STOPPED
+
+    async def _start(self, stack: AsyncExitStack) -> None:
+        self._tts = await self._start_voices(stack)
+        self._renderer = self._start_renderer(stack)
+        self._player = self._start_player(stack)
+        self._announcer = await self._start_announcer(stack)
+        self._gateway = await self._start_mqtt(stack)
+        self._scheduler = await self._start_schedule(stack)
+        await self._start_fetching(stack)
+        await self._start_watchdog(stack)
+
+    def _failed_to_start(self, error: BaseException | None) -> int:
+        if not isinstance(error, EngineError):
+            assert error is not None  # noqa: S101
+            raise error
+        _log.error("%s", error)
+        return EXIT_FAILED
+
+    def _say_ready(self) -> None:
+        self._is_ready = True
+        self._notifier.ready(self._summary())
+        _log.info("ready: %s", self._summary())
+        self._greet(self)
+        if self._reload_wanted:
+            self._reload_soon()
 
     # The parts, in the order in which they start.
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
+            loop.add_signal_handler(number, self._ask_to_stop)
         loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
         # kill -USR1 shows what every thread and task is doing; the threads also when the loop is stuck.
         loop.add_signal_handler(signal.SIGUSR1, _show_tasks)
@@ -211,6 +240,7 @@ class Service:
         broker.start()
         stack.push_async_callback(broker.stop)
         stack.callback(gateway.say_goodbye)
+        stack.callback(self._announcer.shut_down)
         return gateway
 
     async def _start_schedule(self, stack: AsyncExitStack) -> Scheduler:
@@ -308,7 +338,18 @@ class Service:
             make_sink(name, recordings=audio.recordings, preferred_rate=rate) for name in dict.fromkeys(names) if name
         ]
 
+    def _ask_to_stop(self) -> None:
+        """Stop; whatever hangs on the way, the process ends in time: a timer of its own thread sees to that."""
+        if not self._stop.is_set():
+            self._stop.set()
+            last_resort = threading.Timer(_STOP_DEADLINE, _give_up)
+            last_resort.daemon = True
+            last_resort.start()
+
     def _reload_soon(self) -> None:
+        if not self._is_ready:
+            self._reload_wanted = True  # after the start, which reads the old file to its end
+            return
         self._in_background(self._reload(), "reload")
 
     async def _reload(self) -> None:
@@ -360,7 +401,12 @@ class Service:
     def _in_background(self, work: Any, name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._background_ended)
+
+    def _background_ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("a defect in the task %s", task.get_name(), exc_info=task.exception())
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """The phrase cache: rendered speech on disk, bounded in size, checked when it is read.
 
-An entry is one file: a header with sample rate, length, pause and a checksum, then 16-bit samples. It appears by
+An entry is one file: a checksum of all that follows, sample rate, length and pause, then 16-bit samples. It appears by
 rename, so it is complete or absent; the entry that was used longest ago goes first.
 """
 
@@ -19,8 +19,11 @@ import numpy as np
 from engine import Audio, Spoken
 
 _log = logging.getLogger("asagoe.phrases")
-_MAGIC = b"ASGP0001"
-_HEADER = struct.Struct("<8sIIdI")  # magic, sample rate, samples, pause, CRC-32 of the samples
+_MAGIC = b"ASGP0002"
+_LEAD = struct.Struct("<8sI")  # magic, CRC-32 of the rest
+_FACTS = struct.Struct("<IId")  # sample rate, samples, pause
+_RATES = range(8_000, 192_001)
+_LONGEST_PAUSE = 10.0
 _SUFFIX = ".phrase"
 
 
@@ -51,7 +54,8 @@ class PhraseCache:
         spoken = _decoded(data)
         if spoken is None:
             _log.warning("the cached phrase %s is damaged; it is rendered again", path.name)
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
             self._size = None
             return None
         with contextlib.suppress(OSError):  # a read-only cache still serves
@@ -95,7 +99,8 @@ class PhraseCache:
             total = sum(size for _, size, _ in entries)
             if total > self._limit:
                 for _, size, path in entries:
-                    path.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        path.unlink(missing_ok=True)
                     total -= size
                     if total <= self._limit * 0.9:
                         break
@@ -115,15 +120,19 @@ def _entries(folder: Path) -> list[tuple[float, int, Path]]:
 
 def _encoded(spoken: Spoken) -> bytes:
     samples = spoken.audio.pcm16.tobytes()
-    header = _HEADER.pack(_MAGIC, spoken.audio.sample_rate, len(samples) // 2, spoken.pause, zlib.crc32(samples))
-    return header + samples
+    rest = _FACTS.pack(spoken.audio.sample_rate, len(samples) // 2, spoken.pause) + samples
+    return _LEAD.pack(_MAGIC, zlib.crc32(rest)) + rest
 
 
 def _decoded(data: bytes) -> Spoken | None:
-    if len(data) < _HEADER.size:
+    if len(data) < _LEAD.size + _FACTS.size:
         return None
-    magic, rate, count, pause, checksum = _HEADER.unpack_from(data)
-    body = data[_HEADER.size :]
-    if magic != _MAGIC or len(body) != 2 * count or zlib.crc32(body) != checksum or not rate:
+    magic, checksum = _LEAD.unpack_from(data)
+    rest = data[_LEAD.size :]
+    if magic != _MAGIC or zlib.crc32(rest) != checksum:
+        return None
+    rate, count, pause = _FACTS.unpack_from(rest)
+    body = rest[_FACTS.size :]
+    if len(body) != 2 * count or rate not in _RATES or not 0 <= pause <= _LONGEST_PAUSE:
         return None
     return Spoken(Audio(np.frombuffer(body, "<i2").astype(np.float32) / 32767.0, rate), pause)

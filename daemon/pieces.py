@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 
 from daemon.announcement import Announcement
 from daemon.chimes import NONE, load_chime
 from daemon.playback import Piece
 from daemon.renderer import Job, Renderer, Rendering
-from engine import Audio
+from engine import Audio, VoiceNotAvailableError
 from engine.audio import concatenate
+
+_log = logging.getLogger("asagoe.announcer")
 
 CHIME_GAP = 0.15
 """Seconds between a chime and the speech."""
@@ -39,19 +43,25 @@ async def pieces_of(
 
     Raises:
         EngineError: a sentence cannot be spoken.
-        ValueError: a chime cannot be read.
     """
     segments = job.plan.segments
     total = announcement.repeat * len(segments)
-    if announcement.chime and announcement.chime != NONE and resume_at == 0:
-        yield Piece(_padded(load_chime(announcement.chime, chime_rate), after=CHIME_GAP), CHIME)
+    chime = await _chime(announcement.chime, chime_rate) if resume_at == 0 else None
+    if chime is not None:
+        yield Piece(_padded(chime, after=CHIME_GAP), CHIME)
     for index in range(resume_at, total):
-        rendering = await renderer.render(job, segments[index % len(segments)])
+        try:
+            rendering = await renderer.render(job, segments[index % len(segments)])
+        except VoiceNotAvailableError:  # the speaker was replaced meanwhile: go on with the one that there is now
+            job = await renderer.plan(announcement)
+            segments = job.plan.segments
+            rendering = await renderer.render(job, segments[index % len(segments)])
         on_rendered(rendering)
         pause = rendering.spoken.pause if index < total - 1 else 0.0
         yield Piece(_padded(rendering.spoken.audio, after=pause), index)
-    if announcement.end_chime and announcement.end_chime != NONE:
-        yield Piece(_padded(load_chime(announcement.end_chime, chime_rate), before=CHIME_GAP), total)
+    chime = await _chime(announcement.end_chime, chime_rate)
+    if chime is not None:
+        yield Piece(_padded(chime, before=CHIME_GAP), total)
 
 
 async def until_speech(pieces: AsyncIterator[Piece]) -> list[Piece]:
@@ -62,6 +72,17 @@ async def until_speech(pieces: AsyncIterator[Piece]) -> list[Piece]:
         if piece.index != CHIME:
             break
     return opening
+
+
+async def _chime(name: str | None, rate: int) -> Audio | None:
+    """A chime; one that cannot be read is left out: the speech matters more."""
+    if name is None or name == NONE:
+        return None
+    try:
+        return await asyncio.to_thread(load_chime, name, rate)
+    except (ValueError, OSError) as error:
+        _log.warning("going on without the chime %s: %s", name, error)
+        return None
 
 
 def _padded(audio: Audio, *, before: float = 0.0, after: float = 0.0) -> Audio:

@@ -148,14 +148,19 @@ class Player:
             if self._sinks.current is None:
                 self._open("silence", continuous_only=True)
             if self._sinks.current is None or time.monotonic() >= self._open_until:
-                self._sinks.close()
-                self._open_until = 0.0
+                self._rest()
             else:
                 self._write_silence(BLOCK)
         except SinkError as error:
             _log.info("%s", error)
-            self._sinks.close()
-            self._open_until = 0.0
+            self._rest()
+        except Exception:  # as in _run  # noqa: BLE001
+            _log.exception("a defect while keeping the sound device open")
+            self._rest()
+
+    def _rest(self) -> None:
+        self._sinks.close()
+        self._open_until = 0.0
 
     def _play(self, playback: Playback) -> None:
         state = _Progress()
@@ -244,6 +249,8 @@ class Player:
                 _log.warning("%s", error)
                 if sink is not None:
                     self._sinks.give_up(sink)
+                    if not sink.continuous:  # a file that lost its beginning is no announcement
+                        raise PlaybackError(str(error)) from error
             else:
                 self.progress = time.monotonic()
                 return

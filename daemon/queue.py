@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from daemon.announcement import Announcement
+from daemon.timings import Timings
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,13 @@ class Item:
         announcement: what is to be said.
         resume_at: number of the piece (sentence) to go on with, over all repeats; 0 is the beginning.
         interruptions: how often something cut in.
+        timings: of what was said of it already, or None.
     """
 
     announcement: Announcement
     resume_at: int = 0
     interruptions: int = 0
+    timings: Timings | None = None
 
 
 class AnnouncementQueue:

@@ -26,12 +26,12 @@ class Job:
     Attributes:
         speaker: may be another than was asked for.
         plan: its sentences.
-        substitute: whether it is another.
+        instead_of: name of the speaker that was asked for, where it is another.
     """
 
     speaker: Speaker
     plan: Plan
-    substitute: bool
+    instead_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,12 @@ class Renderer:
         self._ahead.shutdown(wait=False, cancel_futures=True)
 
     def _plan(self, announcement: Announcement) -> Job:
-        speaker, substitute = self._speaker(announcement.speaker or self._default)
+        asked = announcement.speaker or self._default
+        speaker, substitute = self._speaker(asked)
         options = dict(announcement.options)
         if substitute:  # it may have other styles and fewer options; what it has not, it goes without
             options = {k: v for k, v in options.items() if k in speaker.options and k != "style"}
-        return Job(speaker, speaker.plan(announcement.text, **options), substitute)
+        return Job(speaker, speaker.plan(announcement.text, **options), asked if substitute else None)
 
     def _speaker(self, name: str) -> tuple[Speaker, bool]:
         speakers = self._tts.speakers

@@ -120,7 +120,7 @@ class Speaker:
 
         Raises:
             NothingToSayError: no character of the text can be read.
-            InvalidOptionError: an option is unknown, out of range, or not one of this voice.
+            InvalidOptionError: an option is unknown, out of range, or not one of this voice or this installation.
             UnknownStyleError: the voice has no such style.
         """
         settled = self._checked(SpeechOptions.of(options)).over(self._defaults)
@@ -256,6 +256,8 @@ class Speaker:
         if options.style is not None and options.style not in self.styles:
             message = f"speaker {self.name} has no style {options.style!r}; it has {', '.join(self.styles)}"
             raise UnknownStyleError(message)
+        if self._voice is not None:
+            self._voice.check(options)
         return options
 
     def _key(self, sentence: Sentence, options: SpeechOptions) -> str:

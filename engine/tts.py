@@ -54,6 +54,10 @@ class TTS:
         cache_dir: instead of ``cache_root()``.
         mirrors: for a source as it is written in ``load``, others that hold the same tree; they are asked in turn where
             it cannot be had.
+        compile: let ``torch.compile`` specialise neural voices on a CUDA device: loading takes minutes then.
+
+    Raises:
+        InvalidOptionError: there is no such kind of device, or nothing to compile on it.
     """
 
     def __init__(
@@ -62,10 +66,15 @@ class TTS:
         *,
         cache_dir: Path | str | None = None,
         mirrors: Mapping[str, Sequence[str]] | None = None,
+        compile: bool = False,  # noqa: A002 - the word of PyTorch
     ) -> None:
         _checked_device(device)
+        if compile and device == "cpu":
+            message = "compile is for CUDA devices: on the processor voices run on ONNX Runtime; leave it out"
+            raise InvalidOptionError(message)
         self.text = TextPipeline()
         self._device = device
+        self._compile = compile
         self._cache = Path(cache_dir).expanduser() if cache_dir else cache_root()
         self._specs: dict[str, _Spec] = {}
         self._speakers: dict[str, Speaker] = {}
@@ -118,7 +127,7 @@ class TTS:
         """
         failures: dict[str, EngineError] = {}
         with self._preparing:
-            context = LoadContext(self._device, self.text, self._cache)
+            context = LoadContext(self._device, self.text, self._cache, compile=self._compile)
             with self._lock:
                 missing = {name: spec for name, spec in self._specs.items() if name not in self._speakers}
             for name, spec in missing.items():
@@ -129,7 +138,7 @@ class TTS:
                     continue
                 try:
                     if warmup:
-                        speaker.generate(_WARMUP)
+                        _warm_up(speaker)
                 except EngineError as error:
                     failures[name] = error
                     speaker.close()
@@ -233,7 +242,11 @@ class TTS:
             self._families[source.family] = _family(source.family)
         model = source.model or spec.voice or name
         voice = self._families[source.family].load(model, replace(context, source=tree))
-        return Speaker(name, voice, self.text, spec.defaults)
+        try:
+            return Speaker(name, voice, self.text, spec.defaults)
+        except EngineError:  # a default that this voice does not have: it gives back what it shares
+            voice.close()
+            raise
 
     def _mirrors_of(self, source: str) -> Sequence[str]:
         return self._mirrors.get(source, ())
@@ -252,6 +265,14 @@ class _Speakers(dict[str, Speaker]):
     def __missing__(self, name: str) -> Speaker:
         message = f"no speaker {name!r} is ready; ready are {', '.join(self) or 'none (call prepare first)'}"
         raise UnknownSpeakerError(message)
+
+
+def _warm_up(speaker: Speaker) -> None:
+    try:
+        speaker.generate(_WARMUP)
+    except EngineError:
+        speaker.close()
+        raise
 
 
 def _family(name: str) -> VoiceFamily:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from daemon.cli.voices_cache import app as voices_cache
+
 app = typer.Typer(
     name="asagoe",
     help="Asagoe 朝声: a home-automation service that speaks Japanese.",
@@ -21,6 +23,9 @@ dictionary = typer.Typer(
     help="Your own words and their readings.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 app.add_typer(dictionary, name="dictionary")
+voices = typer.Typer(name="voices", help="List speakers; fetch, convert and publish voices.", no_args_is_help=True)
+voices.registered_commands += voices_cache.registered_commands
+app.add_typer(voices)
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", "-c", help="Configuration file.", envvar="ASAGOE_CONFIG", show_default=False)
@@ -64,6 +69,7 @@ def say(
     style: Annotated[str | None, typer.Option(help="Style of the speaker.")] = None,
     speed: Annotated[float | None, typer.Option(help="1.2 is faster.")] = None,
     pitch: Annotated[float | None, typer.Option(help="In semitones.")] = None,
+    intonation: Annotated[float | None, typer.Option(help="Range of the pitch; 1 leaves it, 0 is flat.")] = None,
     volume: Annotated[int | None, typer.Option(min=0, max=100, help="0 to 100.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a WAV file instead of playing.")] = None,
     config: ConfigOption = None,
@@ -71,7 +77,7 @@ def say(
     """Say something now, without the service."""
     from daemon.cli.say import say_text
 
-    options = {"style": style, "speed": speed, "pitch": pitch}
+    options = {"style": style, "speed": speed, "pitch": pitch, "intonation": intonation}
     sys.exit(say_text(config, text, speaker, {k: v for k, v in options.items() if v is not None}, volume, out))
 
 
@@ -207,3 +213,30 @@ def dictionary_test(
     from daemon.cli.dictionary import compare_readings
 
     sys.exit(compare_readings(config, file, text))
+
+
+@voices.command("list")
+def list_voices(
+    json: Annotated[bool, typer.Option("--json", help="As JSON, one object a line.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Load every configured speaker and show what it is: family, styles, sample rate, memory, state."""
+    from daemon.cli.voices import list_speakers
+
+    sys.exit(list_speakers(config, as_json=json))
+
+
+@voices.command()
+def convert(
+    folder: Annotated[Path, typer.Argument(help="Trained voice: config.json, style_vectors.npy, *.safetensors.")],
+    to: Annotated[Path, typer.Option("--to", help="Root of the tree of voices; made if need be.")],
+    name: Annotated[str | None, typer.Option(help="Of the voice in the tree; default: the folder's.")] = None,
+    bert: Annotated[
+        Path | None,
+        typer.Option(help="Folder of ku-nlp/deberta-v2-large-japanese-char-wwm; needed once for a tree."),
+    ] = None,
+) -> None:
+    """Convert a trained Style-Bert-VITS2 JP-Extra voice for machines without PyTorch."""
+    from daemon.cli.voices import convert_voice
+
+    sys.exit(convert_voice(folder, to, name=name, bert=bert))

@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import shlex
+import shutil
 import signal
+import sys
 from pathlib import Path
 
 from daemon.app import Service
 from daemon.cli.common import err, fail, out, read_config
-from daemon.folders import state_folder
+from daemon.errors import UnavailableError
 from daemon.logs import set_up_logging, stderr
+from daemon.service import node_lock
 
 
 def run_service(explicit: Path | None) -> int:
-    """Run until a signal; returns the exit code."""
+    """Run until a signal; returns the exit code, or ends the process with it."""
     config, path = read_config(explicit)
     set_up_logging(config.log.level)
-    pid_file = state_folder() / f"{config.node}.pid"
-    service_pid = _running_pid(pid_file)
-    if service_pid is not None:
-        return fail(f"asagoe already runs as node {config.node!r} (process {service_pid}); give this one another node:")
-    _write_pid(pid_file)
     try:
-        return asyncio.run(Service(config, path, greet=_greet).run())
-    finally:
-        pid_file.unlink(missing_ok=True)
+        lock = node_lock.take(config.node)
+    except UnavailableError as error:
+        return fail(str(error))
+    except OSError as error:
+        lock = None
+        where = node_lock.lock_path(config.node)
+        err.print(f"{where} cannot be written ({error.strerror}); asagoe reload will not find this", markup=False)
+    code = asyncio.run(Service(config, path, greet=lambda service: _greet(service, explicit)).run())
+    if lock is not None:
+        lock.close()
+    # Without Python's own farewell: it would wait for threads that a sound device or a voice may hold for long, and end
+    # PortAudio under a thread that is inside it.
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def reload_service(explicit: Path | None) -> int:
     """Check the file, then send SIGHUP to the service of its node."""
     config, _ = read_config(explicit)
-    pid = _running_pid(state_folder() / f"{config.node}.pid")
+    pid = node_lock.holder(config.node)
     if pid is None:
         return fail(
             f"no asagoe runs as node {config.node!r} with this state folder; under systemd: systemctl reload asagoe"
@@ -41,34 +53,20 @@ def reload_service(explicit: Path | None) -> int:
     return 0
 
 
-def _greet(service: Service) -> None:
+def _greet(service: Service, explicit: Path | None) -> None:
+    """Say how to speak to it, in commands that can be pasted."""
     mqtt, base = service.config.mqtt, service.topics.own
     if mqtt.broker == "none":
         return
+    program = Path(sys.argv[0])
+    on_path = shutil.which("asagoe")
+    same = on_path is not None and Path(on_path).resolve() == program.resolve()
+    command = ["asagoe" if same or not program.exists() else str(program), "announce"]
+    command += ["--config", str(explicit)] if explicit else []
     where = f"{mqtt.bind}:{mqtt.port}" if mqtt.embedded else str(mqtt.url)
     print(
         f"\nSpeak to it:\n"
-        f"  asagoe announce '洗濯が終わりました'\n"
+        f"  {shlex.join(command)} '洗濯が終わりました'\n"
         f"  any MQTT client: publish text to {base}/announce at {where}\n",
         file=stderr(),
     )
-
-
-def _write_pid(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(str(os.getpid()))
-    except OSError as error:
-        err.print(
-            f"{path} cannot be written ({error.strerror}); asagoe reload will not find this process", markup=False
-        )
-
-
-def _running_pid(path: Path) -> int | None:
-    """The process of a file, if it lives and is an asagoe."""
-    try:
-        pid = int(path.read_text())
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (OSError, ValueError):
-        return None
-    return pid if pid != os.getpid() and (b"asagoe" in command or b"daemon" in command) else None

@@ -33,7 +33,10 @@ _MAX_QUEUED = 20_000
 _MAX_AWAY = 200
 """Messages that are kept while the broker is away; what is newer than these is told by the retained state."""
 _RECONNECT = (1, 60)
-_STOP_TIMEOUT = 2.0
+_STOP_TIMEOUT = 2.5
+_FLUSH_TIMEOUT = 1.5
+_SHORT_LIVED = 5.0
+_SUSPICIOUS = 3
 _ANSWER_TIMEOUT = 5.0
 _HANG_UPS = 2
 """So many connections that were closed without an answer, and the other version of MQTT is tried. A broker that knows
@@ -148,6 +151,10 @@ class PahoBroker:
         self._switching: asyncio.Task[None] | None = None
         self._unanswered = 0
         self._kept = 0
+        self._proved = False  # whether the broker has answered in this version of MQTT
+        self._connected_at = 0.0
+        self._short_lived = 0
+        self._last: paho.MQTTMessageInfo | None = None
         self._answer_timer: asyncio.TimerHandle | None = None
         self.protocol = protocol
 
@@ -170,7 +177,7 @@ class PahoBroker:
         self._stop_timer()
         if self._switching is not None:
             self._switching.cancel()
-        await _disconnected(client)
+        await _disconnected(client, self._last if self._connected else None)
         self._connected = False
 
     def publish(self, topic: str, payload: str, *, retain: bool = False, qos: int = 1) -> None:
@@ -181,7 +188,7 @@ class PahoBroker:
             self._kept += 1
             if self._kept > _MAX_AWAY:
                 return
-        info = self._client.publish(topic, payload.encode("utf-8"), qos=qos, retain=retain)
+        info = self._last = self._client.publish(topic, payload.encode("utf-8"), qos=qos, retain=retain)
         if info.rc == MQTTErrorCode.MQTT_ERR_QUEUE_SIZE:
             _log.warning("%d messages wait for the broker; one on %s is lost", _MAX_QUEUED, topic)
 
@@ -274,7 +281,7 @@ class PahoBroker:
             return
         self._unanswered += 1
         self._on_problem(client, f"the broker at {self._address} does not answer")
-        if not hung_up or self._unanswered >= _HANG_UPS:
+        if not self._proved and (not hung_up or self._unanswered >= _HANG_UPS):
             self._switch(client)
 
     def _stop_timer(self) -> None:
@@ -296,7 +303,9 @@ class PahoBroker:
             _log.info("connected to the broker at %s with MQTT %s", self._address, version)
             self._last_problem = None
             self._unanswered = 0
+            self._proved = True
             self._connected = True
+            self._connected_at = asyncio.get_running_loop().time()
             self._kept = 0
             self._on_connection(True)
 
@@ -320,7 +329,19 @@ class PahoBroker:
         elif self._connected:
             _log.warning("the connection to the broker at %s broke: %s; trying again", self._address, reason)
             self._connected = False
+            self._count_short_lived()
             self._on_connection(False)
+
+    def _count_short_lived(self) -> None:
+        """A broker ends a connection when another client comes with the same id: two of them end each other."""
+        lasted = asyncio.get_running_loop().time() - self._connected_at
+        self._short_lived = self._short_lived + 1 if lasted < _SHORT_LIVED else 0
+        if self._short_lived == _SUSPICIOUS:
+            _log.warning(
+                "connections last only moments: perhaps another client has the client id %r too; give each its own "
+                "node or mqtt.client_id",
+                self._client_id,
+            )
 
     def _on_problem(self, client: paho.Client, problem: str) -> None:
         if client is self._client and problem != self._last_problem:  # once, not at every attempt
@@ -328,12 +349,15 @@ class PahoBroker:
             _log.warning("%s; trying again until it works", problem)
 
 
-async def _disconnected(client: paho.Client) -> None:
-    """Send what is in flight, disconnect, and wait for paho's thread, but not for long: it may be in a connect()."""
+async def _disconnected(client: paho.Client, last: paho.MQTTMessageInfo | None = None) -> None:
+    """Wait until ``last`` is acknowledged, disconnect, and wait for paho's thread; not for long, it may be stuck."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
 
     def disconnect() -> None:
+        if last is not None:
+            with contextlib.suppress(ValueError, RuntimeError):  # it was never queued
+                last.wait_for_publish(_FLUSH_TIMEOUT)
         client.disconnect()
         client.loop_stop()
         with contextlib.suppress(RuntimeError):  # the loop did not wait for this

@@ -58,6 +58,7 @@ class Gateway:
         self._snapshot = snapshot
         self._broker: Broker | None = None
         self._pending_state: asyncio.TimerHandle | None = None
+        self._closing = False
         self.ignored_retained = 0
         self.rejected = 0
         self._actions: dict[str, Callable[[str], None]] = {
@@ -80,7 +81,8 @@ class Gateway:
             self._publish_state()
 
     def say_goodbye(self) -> None:
-        """Say that the service stops on purpose."""
+        """Say that the service stops on purpose; what comes from now on is left to the broker."""
+        self._closing = True
         if self._pending_state is not None:
             self._pending_state.cancel()
         if self._broker is not None:
@@ -100,6 +102,8 @@ class Gateway:
 
     def on_message(self, message: Incoming) -> None:
         """Carry out a message; whatever is wrong with it ends here."""
+        if self._closing:
+            return
         try:
             self._carry_out(message)
         except RequestError as error:

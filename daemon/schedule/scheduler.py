@@ -24,7 +24,7 @@ STEP = 1.0
 """Seconds by which the wall clock must jump to count as a step."""
 _EARLY = timedelta(seconds=0.2)
 _REMEMBERED = 64
-_COUNTED = 10_000
+_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,7 @@ class Scheduler:
         self._entries: dict[str, Entry] = {}
         self._planned: dict[str, datetime] = {}
         self._happened: dict[str, deque[datetime]] = {}
+        self._reported: dict[str, deque[datetime]] = {}
 
     def replace(self, entries: Sequence[Entry]) -> None:
         """Take over a new set of entries; what happened already stays known by its id."""
@@ -176,16 +177,25 @@ class Scheduler:
         if now < due - _EARLY:  # the clock was set back after the timer was set
             self._plan(entry)
             return
-        self._happened.setdefault(entry.id, deque(maxlen=_REMEMBERED)).append(due)
-        lateness = (now - due).total_seconds()
-        if now - due <= entry.grace:
-            self._on_due(Occurrence(entry, due))
-        else:
-            later = occurrences(entry.rule, due, self._zone)
-            count = 1 + sum(1 for _ in takewhile(lambda moment: moment <= now, islice(later, _COUNTED)))
-            self._on_missed(Missed(Occurrence(entry, due), lateness, count))
-        self._plan(entry)
+        try:
+            if now - due <= entry.grace:
+                self._happened.setdefault(entry.id, deque(maxlen=_REMEMBERED)).append(due)
+                self._on_due(Occurrence(entry, due))
+            else:
+                self._miss(entry, due, now)
+        finally:
+            self._plan(entry)
         self.on_change()
+
+    def _miss(self, entry: Entry, due: datetime, now: datetime) -> None:
+        """Report what was missed, once. It has not happened: when the clock is set back, it still may."""
+        reported = self._reported.setdefault(entry.id, deque(maxlen=_REMEMBERED))
+        if due in reported:
+            return
+        reported.append(due)
+        later = occurrences(entry.rule, due, self._zone)
+        count = 1 + sum(1 for _ in takewhile(lambda moment: moment <= now, islice(later, _COUNTED)))
+        self._on_missed(Missed(Occurrence(entry, due), (now - due).total_seconds(), count))
 
     def _cancel(self, entry_id: str) -> None:
         for purpose in ("prepare", "wake", "due"):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import time
 import wave
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -32,6 +34,7 @@ class FileSink:
         self._folder = folder
         self._keep = keep
         self._file: wave.Wave_write | None = None
+        self._raw: IO[bytes] = io.BytesIO()
         self._part = folder
         self._target = folder
 
@@ -44,14 +47,14 @@ class FileSink:
         """Begin a file; it is hidden until it is complete."""
         stamp = time.strftime("%Y%m%d-%H%M%S")
         safe = re.sub(r"[^A-Za-z0-9_-]+", "-", title)[:60] or "sound"
-        self._target = self._free(f"{stamp}-{safe}")
-        self._part = self._target.with_name(f".{self._target.name}.part")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._file = wave.open(str(self._part), "wb")  # noqa: SIM115 - open for as long as the sound lasts
+            self._target = self._free(f"{stamp}-{safe}")
+            self._part = self._target.with_name(f".{self._target.name}.part")
+            self._raw = self._part.open("wb")
         except OSError as error:
-            message = f"{self._folder} cannot be written ({error.strerror})"
-            raise SinkError(message) from error
+            raise SinkError(self._sentence(error)) from error
+        self._file = wave.open(self._raw, "wb")  # noqa: SIM115 - open for as long as the sound lasts
         self._file.setnchannels(1)
         self._file.setsampwidth(2)
         self._file.setframerate(self.sample_rate)
@@ -62,10 +65,10 @@ class FileSink:
             message = "the file is not open"
             raise SinkError(message)
         try:
-            self._file.writeframes(np.rint(block * 32767.0).astype("<i2").tobytes())
+            self._file.writeframesraw(np.rint(block * 32767.0).astype("<i2").tobytes())
+            self._raw.flush()  # a full disk is to be noticed here, not when nobody asks any more
         except OSError as error:
-            message = f"{self._folder} cannot be written ({error.strerror})"
-            raise SinkError(message) from error
+            raise SinkError(self._sentence(error)) from error
 
     def close(self) -> None:
         """Show the file under its name and remove the oldest ones."""
@@ -74,11 +77,17 @@ class FileSink:
             return
         with contextlib.suppress(OSError):  # a full disk was reported by write
             file.close()
+            self._raw.close()
             self._part.replace(self._target)
             for old in sorted(self._folder.glob("*.wav"))[: -self._keep]:
                 old.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
+            self._raw.close()
+        with contextlib.suppress(OSError):
             self._part.unlink(missing_ok=True)
+
+    def _sentence(self, error: OSError) -> str:
+        return f"{self._folder} cannot be written ({error.strerror})"
 
     def _free(self, stem: str) -> Path:
         path = self._folder / f"{stem}.wav"

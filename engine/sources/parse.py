@@ -78,14 +78,14 @@ def parse_source(source: str) -> VoiceSource:
 def _advice(source: str, scheme: str, colon: str) -> str:
     """What was probably meant."""
     form = _FORMS.get(scheme.lower()) if colon else None
+    if source.removeprefix("file:").lstrip("/").startswith("~"):
+        return "~ is not expanded, since a service has a home of its own; write the path in full"
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and not source.startswith("."):
+        return f"for the hub write hf://{source}, for a folder its absolute path"
+    if scheme == "file" or (source and not colon):
+        return "a folder is named by its absolute path, as /srv/voices or file:///srv/voices, without '..'"
     if form:
         return f"write {form}" if scheme in _FORMS else f"{scheme.lower()} is written in small letters: {form}"
-    if source.startswith("~/"):
-        return f"write the whole path, {Path(source).expanduser()}"
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", source):
-        return f"for the hub write hf://{source}, for a folder its absolute path"
-    if "/" in source and not colon:
-        return "write the absolute path of the folder, without '..'"
     return _KNOWN
 
 

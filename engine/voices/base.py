@@ -48,12 +48,19 @@ class Voice(Protocol):
     def fingerprint(self) -> str:
         """Changes whenever the same sentence and options could sound otherwise (model, format, code)."""
 
+    def check(self, options: SpeechOptions) -> None:
+        """Refuse options that would fail with every sentence, beyond what names, ranges and ``styles`` tell.
+
+        Raises:
+            InvalidOptionError: an option is outside what this model, or this installation, allows.
+        """
+
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
         """Speak one sentence.
 
         Raises:
             NothingToSayError: the sentence has no reading.
-            InvalidOptionError: an option is outside what this model allows.
+            InvalidOptionError: as ``check``.
         """
 
     def memory(self) -> int:
@@ -72,12 +79,14 @@ class LoadContext:
         text: the text pipeline that all speakers of the ``TTS`` share.
         cache: folder for what was fetched and prepared; may not exist yet.
         source: the tree of files that the voice comes from; None for families that need none.
+        compile: whether networks may be compiled for the device, where a family can.
     """
 
     device: str
     text: TextPipeline
     cache: Path
     source: Source | None = None
+    compile: bool = False
 
 
 class VoiceFamily(Protocol):

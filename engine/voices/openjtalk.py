@@ -44,6 +44,9 @@ class OpenJTalkVoice:
         self.sample_rate = int(self._engine.get_sampling_frequency())
         self.fingerprint = f"openjtalk {_CODE_REVISION} {path.name} {self._size} {jtalk.__version__}"
 
+    def check(self, options: SpeechOptions) -> None:
+        """Every value in its range is fine; see ``Voice.check``."""
+
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
         """Speak one sentence; see ``Voice.synthesize``."""
         front_end = self._text.front_end

@@ -204,3 +204,12 @@ def test_two_threads_never_speak_at_once(voice):
         thread.join()
     assert most == 1
     assert len(voice.spoken) == 12
+
+
+def test_what_a_voice_refuses_is_refused_by_the_plan(voice, speaker):
+    voice.refused = "speed"
+    with pytest.raises(InvalidOptionError, match="speed is refused"):
+        speaker.plan("はい。", speed=2)
+    assert voice.spoken == []
+    with pytest.raises(InvalidOptionError, match="speed is refused"):
+        Speaker("other", voice, TEXT, SpeechOptions(speed=2))

@@ -114,6 +114,12 @@ def test_devices_are_read_strictly(device):
         TTS(device)
 
 
+def test_nothing_is_compiled_for_the_processor():
+    assert TTS("cuda", compile=True)
+    with pytest.raises(InvalidOptionError, match="compile is for CUDA devices"):
+        TTS(compile=True)
+
+
 def test_a_speaker_that_is_not_there_is_named_with_those_that_are():
     with TTS().load("a").prepare() as tts:
         with pytest.raises(UnknownSpeakerError, match="no speaker 'b' is ready; ready are a"):

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from engine import Audio, SpeechOptions
+from engine import Audio, InvalidOptionError, SpeechOptions
 from engine.text import Sentence
 from engine.voices.base import Rendered
 
@@ -25,7 +25,12 @@ class ToneVoice:
         self.may_speak.set()
         self.delay = 0.0
         self.error: Exception | None = None
+        self.refused: str | None = None
         self.closed = 0
+
+    def check(self, options: SpeechOptions) -> None:
+        if self.refused is not None and getattr(options, self.refused) is not None:
+            raise InvalidOptionError(f"{self.refused} is refused")
 
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
         self.may_speak.wait(5)

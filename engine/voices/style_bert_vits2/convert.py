@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2.convert_report import BertReport, ConversionReport, VoiceReport, file_sizes
+from engine.voices.style_bert_vits2.model_folder import read_config
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.torch_install import require
 
@@ -47,7 +48,14 @@ class _Place:
     target: Path
 
 
-def convert(folder: Path, to: Path, *, bert: Path | None = None, name: str | None = None) -> ConversionReport:
+def convert(
+    folder: Path,
+    to: Path,
+    *,
+    bert: Path | None = None,
+    name: str | None = None,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> ConversionReport:
     """Convert a voice, and its BERT if one is given.
 
     Args:
@@ -57,6 +65,7 @@ def convert(folder: Path, to: Path, *, bert: Path | None = None, name: str | Non
         bert: folder of ku-nlp/deberta-v2-large-japanese-char-wwm (config.json, vocab.txt, model.safetensors). Needed
             once for a tree; None leaves the tree's own as it is.
         name: of the voice in the tree; None takes the name of ``folder``.
+        on_step: told what is done next, for who waits: seconds for some steps, a minute for others.
 
     Returns:
         What was written and how near to the original it is.
@@ -68,38 +77,43 @@ def convert(folder: Path, to: Path, *, bert: Path | None = None, name: str | Non
     """
     require("a conversion", "torch", "transformers", "safetensors", "onnxscript", "onnx")
     started = time.perf_counter()
+    on_step("reading the voice")
     folder = folder.expanduser().absolute()
     speaker = folder.name if name is None else name
     if not _NAME.fullmatch(speaker) or speaker in {".", ".."}:
         message = f"{speaker!r} cannot be the name of a voice, which is the name of a folder; give another one"
         raise VoiceNotAvailableError(message)
+    read_config(folder)  # a wrong folder is told at once, not after the seconds that PyTorch takes to load
     with _work(to) as work:
         places = [_Place(work / "speaker", to / SPEAKERS / speaker)]
-        voice = _convert_voice(folder, places[0].made)
+        voice = _convert_voice(folder, places[0].made, on_step)
         features = None
         if bert is not None:
             places += [_Place(work / "bert", to / BERT), _Place(work / "tokenizer", to / TOKENIZER)]
-            features = _convert_bert(bert.expanduser().absolute(), places[1].made, places[2].made)
+            on_step("reading BERT")
+            features = _convert_bert(bert.expanduser().absolute(), places[1].made, places[2].made, on_step)
         for place in places:
             _publish(place, work)
     written = tuple(item for place in places for item in file_sizes(place.target, to))
     return ConversionReport(speaker, to, written, voice, features, time.perf_counter() - started)
 
 
-def _convert_voice(folder: Path, target: Path) -> VoiceReport:
+def _convert_voice(folder: Path, target: Path, on_step: Callable[[str], None]) -> VoiceReport:
     from engine.voices.style_bert_vits2.convert_check import check_voice  # noqa: PLC0415 - they import PyTorch
     from engine.voices.style_bert_vits2.export_synthesizer import export_synthesizer  # noqa: PLC0415
     from engine.voices.style_bert_vits2.torch_model import read_model  # noqa: PLC0415
 
     _, _, network, weights = read_model(folder)
     target.mkdir()
+    on_step("exporting the voice")
     export_synthesizer(network, target)
     for file in _VOICE_FILES:
         shutil.copyfile(folder / file, target / file)
+    on_step("comparing the voice with the original")
     return check_voice(network, target, weights.name)
 
 
-def _convert_bert(folder: Path, target: Path, tokenizer: Path) -> BertReport:
+def _convert_bert(folder: Path, target: Path, tokenizer: Path, on_step: Callable[[str], None]) -> BertReport:
     from engine.voices.style_bert_vits2.convert_check import check_bert  # noqa: PLC0415
     from engine.voices.style_bert_vits2.export_bert import BertSizes, Precision, bert_graph  # noqa: PLC0415
     from engine.voices.style_bert_vits2.export_graph import save_models  # noqa: PLC0415
@@ -114,7 +128,9 @@ def _convert_bert(folder: Path, target: Path, tokenizer: Path) -> BertReport:
     for precision in Precision:
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
+        on_step(f"quantising BERT ({precision.value})")
         save_models({target / _BERT_GRAPH: bert_graph(sizes, weights, precision)}, target / f"{_BERT_GRAPH}.data")
+        on_step("comparing BERT with the original")
         report = check_bert(original, target / _BERT_GRAPH, vocabulary, precision.value)
         if report.good:
             break

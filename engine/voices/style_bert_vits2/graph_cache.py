@@ -22,6 +22,7 @@ Opened = TypeVar("Opened")
 _DONE = "prepared.json"
 _REFUSED = "refused.txt"
 _ABANDONED = 3600  # seconds after which a working folder belongs to no running process
+_REFUSAL_HOLDS = 7 * 86400  # seconds: the reason may have been one that passes, such as too little memory
 _log = logging.getLogger(__name__)
 
 
@@ -45,7 +46,7 @@ def open_prepared(
         cache: folder for what is prepared; need not exist, and may turn out not to be writable.
         revision: raised whenever a graph would be prepared otherwise.
         build: fills a working folder and returns what ``opened`` must know, as text; it raises ``UnknownGraphError``
-            where a graph cannot be prepared, which is remembered.
+            where a graph cannot be prepared, which is remembered for a week.
         opened: opens a folder that ``build`` filled.
         loss: what the user loses with the original, for the log.
 
@@ -53,14 +54,18 @@ def open_prepared(
         What ``opened`` returned; None if the original has to do.
     """
     folder = cache / "prepared" / f"{content[:24]}-onnxruntime{runtime().__version__}-{revision}"
+    refused = _refusal(folder)
+    if refused is not None:
+        _log.warning("%s is used as it is, %s: %s. Delete %s to try again.", path, loss, refused, folder)
+        return None
     for _ in range(2):
-        if not (folder / _DONE).exists() and not (folder / _REFUSED).exists():
+        if not (folder / _DONE).exists():
             _prepare(path, folder, build, loss)
         if not (folder / _DONE).exists():
             return None
         try:
             return opened(folder)
-        except (EngineError, OSError, ValueError, KeyError, TypeError) as error:
+        except (EngineError, OSError, ValueError, LookupError, TypeError) as error:
             _log.warning("What was prepared in %s is damaged (%s); it is made again.", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
     return None
@@ -85,6 +90,18 @@ def optimize(path: Path, target: Path, level: str, weights: str | None = None) -
     Graph(path, options=options).close()
 
 
+def _refusal(folder: Path) -> str | None:
+    """Why an earlier preparation was refused, or None if there was none or it is long ago."""
+    note = folder / _REFUSED
+    try:
+        if time.time() - note.stat().st_mtime <= _REFUSAL_HOLDS:
+            return note.read_text("utf-8").strip()
+    except OSError:
+        return None
+    shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
 def _prepare(path: Path, folder: Path, build: Callable[[Path], str], loss: str) -> None:
     """Make the folder appear whole, or say in it why it cannot be made, or log why it cannot be written."""
     try:
@@ -92,10 +109,10 @@ def _prepare(path: Path, folder: Path, build: Callable[[Path], str], loss: str) 
             try:
                 (work / _DONE).write_text(build(work), "utf-8")
             except (UnknownGraphError, EngineError) as error:
-                _log.warning("%s is used as it is, %s: %s.", path, loss, error)
-                shutil.rmtree(work)
-                work.mkdir()
-                (work / _REFUSED).write_text(f"{error}\n", "utf-8")
+                _refuse(work, path, loss, str(error))
+            except (LookupError, TypeError, ValueError) as error:
+                # Surgery on a graph that somebody else built meets things that nobody foresaw; the original speaks.
+                _refuse(work, path, loss, f"it is built in an unknown way ({error!r})")
     except OSError as error:
         _log.warning("%s is used as it is, %s: nothing can be kept in %s (%s).", path, loss, folder.parent, error)
     except ImportError as error:
@@ -103,6 +120,13 @@ def _prepare(path: Path, folder: Path, build: Callable[[Path], str], loss: str) 
     finally:
         gc.collect()
         trim()  # the graph was in memory several times over
+
+
+def _refuse(work: Path, path: Path, loss: str, reason: str) -> None:
+    _log.warning("%s is used as it is, %s: %s.", path, loss, reason)
+    shutil.rmtree(work)
+    work.mkdir()
+    (work / _REFUSED).write_text(f"{reason}\n", "utf-8")
 
 
 @contextmanager

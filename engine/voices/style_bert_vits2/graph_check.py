@@ -63,6 +63,9 @@ def expected(model: ModelProto, marks: graph_split.Landmarks, names: Mapping[str
     for controls in _CONTROLS:
         results = graph.run({names[name]: value for name, value in feed(sample, controls).items()})
         audio, durations, like = (results[name] for name in outputs)
+        if like.ndim != 3:
+            message = f"the noise of the prior has {like.ndim} dimensions; 3 are expected"
+            raise graph_split.UnknownGraphError(message)
         channels = like.shape[1]
         made.append(NetworkOutput(audio.reshape(-1).astype(np.float32), durations.reshape(-1).astype(np.int64)))
     graph.close()

@@ -35,8 +35,19 @@ def load_model(path: Path) -> ModelProto:
 
 
 def save_model(model: ModelProto, path: Path) -> None:
-    """Write a graph with its weights in one file."""
-    path.write_bytes(model.SerializeToString())
+    """Write a graph with its weights in one file.
+
+    Raises:
+        UnknownGraphError: it has more than the 2 GB that such a file can hold.
+        OSError: the file cannot be written.
+    """
+    from google.protobuf.message import EncodeError  # noqa: PLC0415
+
+    try:
+        path.write_bytes(model.SerializeToString())
+    except (EncodeError, ValueError) as error:
+        message = f"it is too large for one file ({error})"
+        raise UnknownGraphError(message) from error
 
 
 def _bring_in(tensor: TensorProto, folder: Path) -> None:

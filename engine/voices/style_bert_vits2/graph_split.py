@@ -66,7 +66,14 @@ def landmarks(model: ModelProto) -> Landmarks:
         message = "the two draws of noise do not stand before and after the durations"
         raise UnknownGraphError(message)
     noise = outside[0]
-    audio = next((o.name for o in graph.output if o.name in {"audio", "output"}), graph.output[0].name)
+    if noise.input[0] not in _descendants(graph, durations):
+        message = "the noise of the prior is drawn for symbols, before the durations spread it over frames"
+        raise UnknownGraphError(message)
+    outputs = [item.name for item in graph.output]
+    if not outputs:
+        message = "it has no output"
+        raise UnknownGraphError(message)
+    audio = next((name for name in outputs if name in {"audio", "output"}), outputs[0])
     latent = _latent(graph, noise.output[0])
     return Landmarks(durations, inside[0].output[0], noise.output[0], noise.input[0], latent, audio)
 

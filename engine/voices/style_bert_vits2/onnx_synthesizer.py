@@ -191,7 +191,8 @@ def feed(network_input: NetworkInput, controls: Controls) -> dict[str, np.ndarra
 
 def feature_size(graph: Graph, name: str) -> int:
     """D of the input of that name, shape [1, D, P]; 0 if the graph leaves it open."""
-    size = graph.inputs[name][1][1]
+    shape = graph.inputs[name][1]
+    size = shape[1] if len(shape) > 1 else 0
     return size if isinstance(size, int) else 0
 
 

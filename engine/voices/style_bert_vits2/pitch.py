@@ -6,12 +6,15 @@ Applications", IEICE Trans. Inf. & Syst. E99-D(7), 2016.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from types import ModuleType
 
 import numpy as np
 
 from engine.audio import Samples
 from engine.errors import InvalidOptionError
+
+_MISSING = "pitch and intonation of this voice need the vocoder WORLD; run: pip install 'asagoe[world]'"
 
 
 def change_pitch(samples: Samples, sample_rate: int, *, semitones: float, intonation: float) -> Samples:
@@ -48,10 +51,19 @@ def change_pitch(samples: Samples, sample_rate: int, *, semitones: float, intona
     return result
 
 
+def require_vocoder() -> None:
+    """Make sure that pitch and intonation can be changed; imports nothing.
+
+    Raises:
+        InvalidOptionError: WORLD is not installed.
+    """
+    if find_spec("pyworld") is None:
+        raise InvalidOptionError(_MISSING)
+
+
 def _library() -> ModuleType:
     try:
         import pyworld  # noqa: PLC0415 - an extra
     except ImportError as error:
-        message = "pitch and intonation of this voice need the vocoder WORLD; run: pip install 'asagoe[world]'"
-        raise InvalidOptionError(message) from error
+        raise InvalidOptionError(_MISSING) from error
     return pyworld  # type: ignore[no-any-return]

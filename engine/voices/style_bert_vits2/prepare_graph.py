@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2 import graph_check, graph_split
 from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.graph_cache import facts_of, open_prepared, optimize
@@ -51,7 +52,13 @@ def open_synthesizer(path: Path, cache: Path, *, margin: int) -> PublishedSynthe
         check_graph(graph)
     content = content_hash(path, cache)
     if parted:
-        return PartedSynthesizer(path.parent, content[:24], CONVERTED_NAMES, margin=margin)
+        try:
+            return PartedSynthesizer(path.parent, content[:24], CONVERTED_NAMES, margin=margin)
+        except (LookupError, ValueError) as error:
+            message = (
+                f"{', '.join(PARTS)} in {path.parent} are not of Asagoe's making ({error}); convert the voice again"
+            )
+            raise VoiceNotAvailableError(message) from error
     prepared = open_prepared(
         path,
         content,

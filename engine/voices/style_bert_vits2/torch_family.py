@@ -46,7 +46,7 @@ class TorchVoices:
         if context.source is None:
             message = "voices in PyTorch need a source, for example file:///path/to/voices"
             raise VoiceNotAvailableError(message)
-        settings = torch_voice.TorchSettings(context.device, warm_up=context.device != "cpu")
+        settings = torch_voice.TorchSettings(context.device, compile=context.compile, warm_up=context.device != "cpu")
         cache = context.cache / "style_bert_vits2"
         folder = context.source.fetch(f"{TORCH_SPEAKERS}/{model}")
         key = (context.source.fetch(TOKENIZER).resolve(), context.source.fetch(TORCH_BERT).resolve(), context.device)

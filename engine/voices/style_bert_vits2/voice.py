@@ -24,7 +24,7 @@ from engine.voices.style_bert_vits2.backend import (
 from engine.voices.style_bert_vits2.model_folder import StyleVectors, VoiceConfig
 from engine.voices.style_bert_vits2.model_input import spread_features, symbol_ids, symbols_per_token
 from engine.voices.style_bert_vits2.normalize import normalize, respell
-from engine.voices.style_bert_vits2.pitch import change_pitch
+from engine.voices.style_bert_vits2.pitch import change_pitch, require_vocoder
 from engine.voices.style_bert_vits2.reading import Reading, read
 from engine.voices.style_bert_vits2.timing import final_pause, phoneme_timings
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
@@ -83,20 +83,29 @@ class StyleBertVits2Voice:
         parts = (synthesizer.fingerprint, bert.fingerprint, styles.fingerprint)
         self.fingerprint = f"{self.family} {CODE_REVISION} {' '.join(parts)}"
 
+    def check(self, options: SpeechOptions) -> None:
+        """See ``Voice.check``: the speakers of the model, and the vocoder for pitch and intonation."""
+        speaker = int(options.number("speaker_id"))
+        if speaker >= self._config.speakers:
+            message = f"speaker_id must be from 0 to {self._config.speakers - 1} with this voice, got {speaker}"
+            raise InvalidOptionError(message)
+        if options.number("pitch") != 0 or options.number("intonation") != 1:
+            require_vocoder()
+
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
         """Speak one sentence; see ``Voice.synthesize``.
 
         Raises:
             UnknownStyleError: the voice has no such style.
         """
-        controls = self._controls(options)
+        self.check(options)
         style = self._styles.vector(options.style, options.number("style_weight"))
         reading = self._read(sentence.text)
         if not reading.has_speech:
             message = f"nothing in {sentence.text!r} can be read aloud"
             raise NothingToSayError(message)
         network_input = self._input(reading, style, options.assist_text)
-        output = self._synthesizer.synthesize(network_input, controls, SeededNoise(options.seed))
+        output = self._synthesizer.synthesize(network_input, _controls(options), SeededNoise(options.seed))
         trim()
         samples = self._pitched(output.samples, options)
         if output.durations is None:
@@ -116,19 +125,6 @@ class StyleBertVits2Voice:
         if self._closed.acquire(blocking=False):
             self._synthesizer.close()
             self._on_close()
-
-    def _controls(self, options: SpeechOptions) -> Controls:
-        speaker = int(options.number("speaker_id"))
-        if speaker >= self._config.speakers:
-            message = f"speaker_id must be from 0 to {self._config.speakers - 1} with this voice, got {speaker}"
-            raise InvalidOptionError(message)
-        return Controls(
-            speaker_id=speaker,
-            length_scale=1 / options.number("speed"),
-            sdp_ratio=options.number("sdp_ratio"),
-            noise=options.number("noise"),
-            noise_w=options.number("noise_w"),
-        )
 
     def _read(self, text: str) -> Reading:
         return read(normalize(respell(text)), self._text.front_end)
@@ -153,3 +149,13 @@ class StyleBertVits2Voice:
 
     def _timings(self, reading: Reading, durations: np.ndarray) -> tuple[PhonemeTiming, ...]:
         return phoneme_timings(reading.phonemes, durations, self._config.hop_length / self.sample_rate)
+
+
+def _controls(options: SpeechOptions) -> Controls:
+    return Controls(
+        speaker_id=int(options.number("speaker_id")),
+        length_scale=1 / options.number("speed"),
+        sdp_ratio=options.number("sdp_ratio"),
+        noise=options.number("noise"),
+        noise_w=options.number("noise_w"),
+    )

@@ -38,7 +38,7 @@ class _PlainFrontEnd:
         return library().make_label(features) if has_mora(features) else []
 
 
-class _Given:
+class Given:
     def __init__(self, durations, prior):
         self._durations, self._prior = durations, prior
 
@@ -60,6 +60,10 @@ def load(model_dir: str, bert_dir: str) -> None:
         folder = Path(_work.name) / "tree" / "onnx" / "speakers" / model.name
     margin = read_config(folder).margin
     _loaded["synthesizer"] = open_synthesizer(folder / "synthesizer.onnx", Path(_work.name) / "cache", margin=margin)
+    load_text(bert_dir)
+
+
+def load_text(bert_dir: str) -> None:
     _loaded["tokenizer"] = CharacterTokenizer.load(Path(bert_dir))
     _loaded["front_end"] = _PlainFrontEnd()
 
@@ -82,5 +86,5 @@ def tokenize(bert_text: str) -> list[int]:
 def synth(phones, tones, languages, bert, style, speaker, noise, length, noise_w, sdp_ratio, noise_w_arr, noise_arr):
     controls = Controls(speaker, length, sdp_ratio, noise, noise_w)
     network_input = NetworkInput(phones, tones, languages, bert, style)
-    output = _loaded["synthesizer"].synthesize(network_input, controls, _Given(noise_w_arr, noise_arr))
+    output = _loaded["synthesizer"].synthesize(network_input, controls, Given(noise_w_arr, noise_arr))
     return output.samples, output.durations

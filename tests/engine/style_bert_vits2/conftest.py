@@ -1,5 +1,4 @@
 import json
-import lzma
 import shutil
 from pathlib import Path
 
@@ -9,9 +8,9 @@ import pytest
 from engine.text import TextPipeline
 from engine.text.openjtalk import has_mora, library
 from engine.voices.style_bert_vits2.backend import Controls, Floats, NetworkInput
+from tests.fakes.published import VOICE, unpack_published
 
 DATA = Path(__file__).parent / "data"
-VOICE = "rand-tiny"
 MARGIN = 14
 CASES = sorted(file.stem for file in DATA.glob("*.npz"))
 STYLES = {"Neutral": 0, "Happy": 1, "Sad": 2}
@@ -78,12 +77,7 @@ def pipeline() -> TextPipeline:
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The published tree, unpacked; not to be changed."""
-    root = tmp_path_factory.mktemp("published")
-    shutil.copytree(DATA / "published", root, dirs_exist_ok=True)
-    for packed in root.rglob("*.xz"):
-        packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
-        packed.unlink()
-    return root
+    return unpack_published(tmp_path_factory.mktemp("published"))
 
 
 @pytest.fixture(scope="session")

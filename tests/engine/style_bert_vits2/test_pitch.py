@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.errors import InvalidOptionError
-from engine.voices.style_bert_vits2.pitch import change_pitch
+from engine.voices.style_bert_vits2.pitch import change_pitch, require_vocoder
 
 RATE = 24000
 
@@ -47,3 +47,5 @@ def test_without_the_library_the_error_names_the_command(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "pyworld", None)
     with pytest.raises(InvalidOptionError, match=r"run: pip install 'asagoe\[world\]'"):
         change_pitch(tone(200), RATE, semitones=1, intonation=1)
+    with pytest.raises(InvalidOptionError, match=r"run: pip install 'asagoe\[world\]'"):
+        require_vocoder()

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from engine.errors import VoiceNotAvailableError
+from engine.errors import EngineDefectError, VoiceNotAvailableError
 from engine.voices.style_bert_vits2 import graph_check, graph_split, prepare_graph
 from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.graph_cache import facts_of
@@ -110,8 +110,34 @@ def test_a_graph_that_cannot_be_prepared_is_tried_once(
     assert "is used as it is, its speech is not reproducible: the prepared graph differs by 0.5." in caplog.text
     (folder,) = prepared_folders(tmp_path)
     assert [file.name for file in folder.iterdir()] == ["refused.txt"]
-    monkeypatch.setattr(prepare_graph, "_build", None)
-    assert isinstance(open_synthesizer(graph, tmp_path, margin=MARGIN), PublishedSynthesizer)
+    caplog.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(prepare_graph, "_build", None)
+        assert isinstance(open_synthesizer(graph, tmp_path, margin=MARGIN), PublishedSynthesizer)
+    assert f"differs by 0.5. Delete {folder} to try again." in caplog.text
+
+
+@pytest.mark.parametrize("cure", ["a week passes", "the folder is deleted"])
+def test_a_refusal_can_be_cured(graph: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cure: str):
+    def refusing(*_: object) -> None:
+        raise EngineDefectError("no memory")
+
+    monkeypatch.setattr(prepare_graph, "_build", refusing)
+    open_synthesizer(graph, tmp_path, margin=MARGIN)
+    (folder,) = prepared_folders(tmp_path)
+    if cure == "a week passes":
+        os.utime(folder / "refused.txt", (0, 0))
+    else:
+        shutil.rmtree(folder)
+    open_synthesizer(graph, cache, margin=MARGIN)
+    (made,) = prepared_folders(cache)
+
+    def building(_path: Path, work: Path, _margin: int) -> str:
+        shutil.copytree(made, work, dirs_exist_ok=True)
+        return facts_of(made)
+
+    monkeypatch.setattr(prepare_graph, "_build", building)
+    assert isinstance(open_synthesizer(graph, tmp_path, margin=MARGIN), PartedSynthesizer)
 
 
 def test_what_says_something_else_does_not_pass(graph: Path, cache: Path, tmp_path: Path):
@@ -305,6 +331,113 @@ def test_a_graph_that_is_built_otherwise_is_run_as_it_is(graph: Path, tmp_path: 
     with caplog.at_level(logging.WARNING):
         assert isinstance(open_synthesizer(odd, tmp_path / "cache", margin=MARGIN), PublishedSynthesizer)
     assert "not reproducible: noise of another than the standard normal distribution" in caplog.text
+
+
+def test_a_graph_whose_prior_noise_is_scaled_for_symbols_is_run_as_it_is(
+    graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    """Noise that is drawn and scaled before the durations spread it over frames."""
+    model = onnx.load(graph)
+    marks = graph_split.landmarks(model)
+    producers = {name: node for node in model.graph.node for name in node.output}
+    spread = producers[producers[marks.prior_like].input[0]].input[1]  # mean, transposed, before the alignment
+    mean = producers[spread].input[0]
+    nodes = []
+    for node in model.graph.node:
+        if spread in node.output:
+            nodes.append(onnx.helper.make_node("RandomNormalLike", [mean], ["drawn"]))
+            nodes.append(onnx.helper.make_node("Mul", ["drawn", "noise_scale"], ["scaled"]))
+            nodes.append(onnx.helper.make_node("Add", [mean, "scaled"], ["noisy"]))
+            node.input[0] = "noisy"
+        if marks.prior_noise in node.output:
+            nodes.append(onnx.helper.make_node("Sub", [marks.prior_like] * 2, [marks.prior_noise]))
+        else:
+            nodes.append(node)
+    _published_as_it_is(_with_nodes(model, nodes), tmp_path, caplog, "is drawn for symbols")
+
+
+def test_prior_noise_that_is_scaled_at_once_is_the_same_noise(graph: Path, tmp_path: Path):
+    model = onnx.load(graph)
+    marks = graph_split.landmarks(model)
+    (use,) = (node for node in model.graph.node if marks.prior_noise in node.input)
+    (scaling,) = (node for node in model.graph.node if use.output[0] in node.input and "noise_scale" in node.input)
+    scale, *deviations = "noise_scale", *(name for name in use.input if name != marks.prior_noise)
+    use.input[:] = [marks.prior_noise, scale]
+    scaling.input[:] = [use.output[0], *deviations]
+    other = tmp_path / "synthesizer.onnx"
+    onnx.save(model, other)
+    case = Case("s11_accent__seed")
+    prepared = open_synthesizer(other, tmp_path / "cache", margin=MARGIN)
+    assert isinstance(prepared, PartedSynthesizer)
+    output = prepared.synthesize(case.input, case.controls, case.noise)
+    assert np.abs(output.samples[::16] - case.stored["audio_every_16th"]).max() < 1e-4
+
+
+def test_noise_without_the_shape_of_a_prior_is_left_where_it_is(
+    graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    model = onnx.load(graph)
+    marks = graph_split.landmarks(model)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([-1], np.int64), "all"))
+    nodes = []
+    for node in model.graph.node:
+        if marks.prior_noise in node.output:
+            nodes.append(onnx.helper.make_node("Reshape", [marks.prior_like, "all"], ["flat"]))
+            nodes.append(onnx.helper.make_node("RandomNormalLike", ["flat"], ["flat noise"]))
+            nodes.append(onnx.helper.make_node("Shape", [marks.prior_like], ["shape"]))
+            nodes.append(onnx.helper.make_node("Reshape", ["flat noise", "shape"], [marks.prior_noise]))
+        else:
+            nodes.append(node)
+    _published_as_it_is(_with_nodes(model, nodes), tmp_path, caplog, "has 1 dimensions; 3 are expected")
+
+
+def test_a_graph_that_does_not_tell_the_size_of_its_features_speaks(
+    graph: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    model = onnx.load(graph)
+    next(item for item in model.graph.input if item.name == "bert").type.tensor_type.ClearField("shape")
+    _published_as_it_is(model, tmp_path, caplog, "failed")
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), IndexError("x"), TypeError("x"), ValueError("x")])
+def test_whatever_surgery_stumbles_over_leaves_the_original(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+):
+    def stumbling(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(graph_split, "landmarks", stumbling)
+    assert isinstance(open_synthesizer(graph, tmp_path, margin=MARGIN), PublishedSynthesizer)
+    assert f"it is built in an unknown way ({error!r})" in caplog.text
+
+
+def test_parts_of_other_making_beside_a_graph_are_told(graph: Path, tmp_path: Path):
+    for name in (graph.name, *PARTS):
+        shutil.copy(graph, tmp_path / name)
+    with pytest.raises(VoiceNotAvailableError, match=r"decoder\.onnx in .* are not of Asagoe's making"):
+        open_synthesizer(tmp_path / graph.name, tmp_path / "cache", margin=MARGIN)
+
+
+def _with_nodes(model: onnx.ModelProto, nodes: list[onnx.NodeProto]) -> onnx.ModelProto:
+    copies = [onnx.NodeProto() for _ in nodes]
+    for copy, node in zip(copies, nodes):
+        copy.CopyFrom(node)
+    del model.graph.node[:]
+    model.graph.node.extend(copies)
+    return model
+
+
+def _published_as_it_is(model: onnx.ModelProto, folder: Path, caplog: pytest.LogCaptureFixture, reason: str) -> None:
+    """The graph is not prepared, for that reason, and speaks all the same."""
+    odd = folder / "synthesizer.onnx"
+    onnx.save(model, odd)
+    synthesizer = open_synthesizer(odd, folder / "cache", margin=MARGIN)
+    assert isinstance(synthesizer, PublishedSynthesizer)
+    assert "its speech is not reproducible: " in caplog.text
+    assert reason in caplog.text
+    case = Case("s01_short__n0")
+    output = synthesizer.synthesize(case.input, case.controls, GivenNoise())
+    assert np.abs(output.samples[::16] - case.stored["audio_every_16th"]).max() < 1e-4
 
 
 def _renamed(model: onnx.ModelProto, names: dict[str, str], *, inputs: bool = True) -> onnx.ModelProto:

@@ -213,6 +213,17 @@ def test_the_pytorch_part_of_a_tree_speaks_and_shares_its_bert(context: LoadCont
     assert len(loaded) == 2
 
 
+@pytest.mark.parametrize("wanted", [False, True])
+def test_networks_are_compiled_where_that_is_wanted(
+    context: LoadContext, monkeypatch: pytest.MonkeyPatch, wanted: bool
+):
+    compiled: list[str] = []
+    for part in (TorchBert, TorchSynthesizer):
+        monkeypatch.setattr(part, "compile", lambda self: compiled.append(type(self).__name__))
+    torch_family.TorchVoices().load(VOICE, replace(context, compile=wanted)).close()
+    assert compiled == (["TorchBert", "TorchSynthesizer"] if wanted else [])
+
+
 def test_a_broken_voice_gives_its_bert_back(context: LoadContext):
     (context.source.fetch(f"pytorch/speakers/{VOICE}") / "style_vectors.npy").unlink()
     voices = torch_family.TorchVoices()

@@ -11,6 +11,7 @@ import pytest
 import engine
 from engine import TTS
 from engine.errors import (
+    EngineDefectError,
     InvalidOptionError,
     NothingToSayError,
     PrepareError,
@@ -19,7 +20,7 @@ from engine.errors import (
 )
 from engine.options import SpeechOptions
 from engine.text import Sentence
-from engine.voices.style_bert_vits2 import family
+from engine.voices.style_bert_vits2 import family, voice
 from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
 from engine.voices.style_bert_vits2.onnx_session import Graph
 
@@ -90,16 +91,16 @@ def test_an_assist_text_without_a_reading_changes_nothing(speaker):
 
 
 def test_timings_name_the_phonemes_and_fill_the_audio(tts: TTS, tree: Path, root_cache: Path):
-    voice = tts._speakers[VOICE]._voice
-    rendered = voice.synthesize(Sentence("はい。", 0.4), SpeechOptions(seed=1))
+    loaded = tts._speakers[VOICE]._voice
+    rendered = loaded.synthesize(Sentence("はい。", 0.4), SpeechOptions(seed=1))
     assert [t.phoneme for t in rendered.audio.timings] == ["_", "h", "a", "i", ".", "_"]
     assert rendered.audio.timings[-1].end == pytest.approx(rendered.audio.duration)
 
 
 @pytest.mark.parametrize("text", ["えっと…。", "No.5です。", "行こう!?", "「はい。」"])
 def test_the_pause_is_what_the_voice_predicts_for_the_last_marks(tts: TTS, text: str):
-    voice = tts._speakers[VOICE]._voice
-    rendered = voice.synthesize(Sentence(text, 9.0), SpeechOptions(seed=1))
+    loaded = tts._speakers[VOICE]._voice
+    rendered = loaded.synthesize(Sentence(text, 9.0), SpeechOptions(seed=1))
     marks = []
     for timing in reversed(rendered.audio.timings[:-1]):
         if timing.phoneme not in set("!?….,'-"):
@@ -110,27 +111,42 @@ def test_the_pause_is_what_the_voice_predicts_for_the_last_marks(tts: TTS, text:
 
 
 def test_a_sentence_without_a_mark_keeps_its_own_pause(tts: TTS):
-    voice = tts._speakers[VOICE]._voice
-    assert voice.synthesize(Sentence("はい", 0.4), SpeechOptions()).pause is None
+    loaded = tts._speakers[VOICE]._voice
+    assert loaded.synthesize(Sentence("はい", 0.4), SpeechOptions()).pause is None
 
 
 @pytest.mark.parametrize("text", ["……", "ヷ", "\U0001f600", ""])
 def test_nothing_readable_is_an_error_and_never_noise(tts: TTS, text: str):
-    voice = tts._speakers[VOICE]._voice
+    loaded = tts._speakers[VOICE]._voice
     with pytest.raises(NothingToSayError, match="can be read aloud"):
-        voice.synthesize(Sentence(text, 0.4), SpeechOptions())
+        loaded.synthesize(Sentence(text, 0.4), SpeechOptions())
 
 
 def test_unknown_styles_and_speakers_are_told_with_what_there_is(speaker):
     with pytest.raises(UnknownStyleError, match="no style 'Angry'; it has Neutral, Happy, Sad"):
         speaker.generate("はい。", style="Angry")
     with pytest.raises(InvalidOptionError, match="speaker_id must be from 0 to 1 with this voice, got 2"):
-        speaker.generate("はい。", speaker_id=2)
+        speaker.plan("はい。", speaker_id=2)
 
 
-def test_bert_is_loaded_once_and_freed_with_its_last_user(
-    tree: Path, root_cache: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_pitch_without_the_vocoder_is_refused_before_anything_is_synthesized(speaker, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyworld", None)
+    with pytest.raises(InvalidOptionError, match=r"pip install 'asagoe\[world\]'"):
+        speaker.plan("はい。", pitch=1)
+    assert speaker.plan("はい。", pitch=0, intonation=1).segments
+
+
+def test_another_revision_of_the_code_has_other_keys(speaker, tree: Path, root_cache: Path, monkeypatch):
+    """What was cached before a change of sound is not used after it."""
+    monkeypatch.setattr(voice, "CODE_REVISION", "next")
+    with TTS(cache_dir=root_cache).load(VOICE, source=str(tree)).prepare() as other:
+        keys = [one.plan("はい。").segments[0].key for one in (speaker, speaker, other.speakers[VOICE])]
+    assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.fixture
+def life(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What happens to BERT."""
     life: list[str] = []
 
     class CountedBert(OnnxBert):
@@ -143,6 +159,10 @@ def test_bert_is_loaded_once_and_freed_with_its_last_user(
             life.append("freed")
 
     monkeypatch.setattr(family, "OnnxBert", CountedBert)
+    return life
+
+
+def test_bert_is_loaded_once_and_freed_with_its_last_user(tree: Path, root_cache: Path, life: list[str]):
     tts = TTS(cache_dir=root_cache)
     for name in ("a", "b"):
         tts.load(name, source=str(tree), voice=VOICE)
@@ -155,6 +175,25 @@ def test_bert_is_loaded_once_and_freed_with_its_last_user(
     assert life == ["loaded", "freed"]
     tts.load("c", source=str(tree), voice=VOICE).prepare().close()
     assert life == ["loaded", "freed", "loaded", "freed"]
+
+
+def test_a_speaker_whose_defaults_do_not_fit_gives_its_voice_back(tree: Path, root_cache: Path, life: list[str]):
+    tts = TTS(cache_dir=root_cache).load("a", source=str(tree), voice=VOICE, speaker_id=2)
+    with pytest.raises(PrepareError, match="a: speaker_id must be from 0 to 1 with this voice, got 2"):
+        tts.prepare()
+    assert life == ["loaded", "freed"]
+
+
+def test_a_speaker_that_cannot_warm_up_gives_its_voice_back(
+    tree: Path, root_cache: Path, life: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: object) -> None:
+        raise EngineDefectError("no usable sound")
+
+    monkeypatch.setattr(voice.StyleBertVits2Voice, "synthesize", broken)
+    with pytest.raises(PrepareError, match="a: no usable sound"):
+        TTS(cache_dir=root_cache).load("a", source=str(tree), voice=VOICE).prepare(warmup=True)
+    assert life == ["loaded", "freed"]
 
 
 def test_a_failed_voice_gives_bert_back_and_leaves_the_others(copied_tree: Path, root_cache: Path):
@@ -200,8 +239,20 @@ def test_a_wrong_folder_is_told_with_what_is_there(tree: Path, tmp_path: Path):
     assert f"onnx/speakers has {VOICE}" in failure(tree, "other")
     (tmp_path / "model.safetensors").write_bytes(b"")
     assert f"convert it: asagoe voices convert {tmp_path} --to FOLDER" in failure(tmp_path)
-    for source in ("file://host/path", "file://~/voices", "voices", "s4://bucket"):
-        assert f"the source '{source}' is not understood" in failure(source)
+    for source, remedy in {
+        "file://host/path": "by its absolute path",
+        "file://~/voices": "~ is not expanded",
+        "~/voices": "~ is not expanded, since a service has a home of its own; write the path in full",
+        "~voices": "~ is not expanded",
+        "voices": "a folder is named by its absolute path, as /srv/voices",
+        "./voices": "by its absolute path",
+        "user/repository": "by its absolute path",
+        "file:voices": "by its absolute path",
+        "s4://bucket": "known are openjtalk:NAME",
+        "": "known are openjtalk:NAME",
+    }.items():
+        assert f"the source '{source}' is not understood; " in failure(source)
+        assert remedy in failure(source)
 
 
 def test_a_path_may_hold_spaces_and_kanji(copied_tree: Path, tmp_path: Path, root_cache: Path):

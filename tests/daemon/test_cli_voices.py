@@ -1,0 +1,142 @@
+"""``asagoe voices``: the list of speakers, and the face of a conversion (which is tested with the engine)."""
+
+import json
+
+import pytest
+import yaml
+
+from daemon.cli import voices
+from engine import VoiceNotAvailableError
+from engine.voices.style_bert_vits2 import convert as conversion
+from engine.voices.style_bert_vits2.convert_report import BertReport, ConversionReport, VoiceReport
+from tests.daemon.test_cli import asagoe
+from tests.fakes.published import STYLES, VOICE, unpack_published
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    tree = unpack_published(tmp_path_factory.mktemp("published"))
+    path = tmp_path_factory.mktemp("config") / "asagoe.yaml"
+    speakers = {
+        "mei": {"source": "openjtalk:mei"},
+        "f1": {"source": tree.as_uri(), "name": VOICE, "style": "Happy"},
+        "ghost": {"source": "/no/such/folder"},
+        "second": {"source": str(tree), "name": VOICE, "speaker_id": 2},
+    }
+    path.write_text(yaml.safe_dump({"speakers": speakers, "default_speaker": "f1"}, sort_keys=False))
+    return path
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """So that the voice is prepared once."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+def test_the_list_tells_what_every_speaker_is(config, cache):
+    done = asagoe("voices", "list", "--json", "--config", str(config), ASAGOE_CACHE=cache)
+    assert done.stderr == ""
+    assert done.returncode == 1  # two are not available
+    mei, f1, ghost, second = map(json.loads, done.stdout.splitlines())
+    assert (mei["speaker"], mei["state"], mei["family"], mei["sample_rate"]) == ("mei", "ready", "openjtalk", 48_000)
+    assert mei["styles"] == ["Normal"]
+    assert mei["default"] is False
+    assert (f1["state"], f1["family"], f1["sample_rate"]) == ("ready", "style_bert_vits2", 44_100)
+    assert f1["styles"] == list(STYLES)
+    assert f1["voice"] == VOICE
+    assert f1["default"] is True
+    assert 1_000_000 < f1["memory"] < 20_000_000
+    assert {"style", "pitch", "seed", "speaker_id"} <= set(f1["options"])
+    assert ghost["state"] == second["state"] == "unavailable"
+    assert ghost["reason"] == "there is no folder /no/such/folder; name the root of a tree of voices"
+    assert second["reason"] == "speaker_id must be from 0 to 1 with this voice, got 2"
+    assert ghost["sample_rate"] is ghost["memory"] is ghost["family"] is None
+
+
+def test_the_list_as_a_table(config, cache):
+    done = asagoe("voices", "list", "--config", str(config), ASAGOE_CACHE=cache)
+    assert done.returncode == 1
+    rows = {line.split()[1]: line for line in done.stdout.splitlines() if line.startswith("│")}
+    assert "(default)" in rows["f1"]
+    assert "Neutral, Happy, Sad" in rows["f1"]
+    assert "44100 Hz" in rows["f1"]
+    assert "ready" in rows["mei"]
+    assert "unavailable" in rows["ghost"]
+    assert "ghost: there is no folder /no/such/folder; name the root of a tree of voices\n" in done.stdout
+
+
+def test_all_speakers_ready_is_success(tmp_path):
+    path = tmp_path / "asagoe.yaml"
+    path.write_text("speakers: {mei: {source: 'openjtalk:mei'}}\n")
+    done = asagoe("voices", "list", "--config", str(path))
+    assert done.returncode == 0, done.stderr
+    assert "BERT" not in done.stdout
+
+
+def test_a_source_that_is_no_absolute_path_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "asagoe.yaml"
+    path.write_text("speakers:\n  a: {source: ~/voices}\n  b: {source: voices}\n")
+    done = asagoe("voices", "list", "--config", str(path))
+    assert done.returncode == 78
+    assert f"{path}:2: speakers.a.source: the source '~/voices' is not understood; ~ is not expanded" in done.stderr
+    assert f"{path}:3: speakers.b.source: the source 'voices' is not understood; a folder is named by" in done.stderr
+
+
+def test_help_names_both_commands_and_loads_nothing_heavy():
+    done = asagoe("voices", "--help")
+    assert " list " in done.stdout
+    assert " convert " in done.stdout
+    assert " voices " in asagoe("--help").stdout
+
+
+def test_a_folder_that_is_no_voice_is_one_sentence(tmp_path):
+    done = asagoe("voices", "convert", str(tmp_path), "--to", str(tmp_path / "tree"))
+    assert done.returncode == 1
+    assert "it has no config.json" in done.stderr or "pip install 'asagoe[torch]'" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("bert", [True, False])
+def test_a_conversion_prints_how_near_it_is_and_how_to_use_it(tmp_path, monkeypatch, capsys, bert):
+    root = tmp_path / "声 の木"
+    steps = []
+
+    def convert(folder, to, *, bert, name, on_step):
+        steps.append((folder, to, bert, name))
+        on_step("reading [the] voice")
+        if bert:
+            (to / conversion.BERT).mkdir(parents=True)
+        files = (("onnx/speakers/声/synthesizer.onnx.data", 247_700_000), ("onnx/speakers/声/config.json", 900))
+        voice = VoiceReport("e100.safetensors", 9.9e-07, True, 9.1)
+        return ConversionReport(name, to, files, voice, BertReport("int8", 0.99799, 0.99, 5) if bert else None, 73.2)
+
+    monkeypatch.setattr(conversion, "convert", convert)
+    folder = tmp_path / "bert" if bert else None
+    assert voices.convert_voice(tmp_path, root, name="声", bert=folder) == 0
+    assert steps == [(tmp_path, root, folder, "声")]
+    text = capsys.readouterr().out
+    assert "voice 声, in 73 s" in text.replace("\n", "")
+    assert "durations equal, audio within 9.9e-07 of the original" in text
+    assert ("at a cosine of 0.99799" in text) is bert
+    assert ("This tree has no BERT yet" in text) is not bert
+    assert "247.7" in text
+    assert "<0.1" in text
+    speakers = yaml.safe_load(text[text.index("speakers:") :])["speakers"]
+    assert speakers == {"f1": {"source": root.as_uri(), "name": "声"}}
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (VoiceNotAvailableError("the graphs differ from the network"), "the graphs differ from the network"),
+        (OSError(28, "No space left on device", "/tree/x"), "/tree/x cannot be written: No space left on device"),
+    ],
+)
+def test_a_conversion_that_fails_is_one_sentence(tmp_path, monkeypatch, capsys, error, sentence):
+    def failing(*_, **__):
+        raise error
+
+    monkeypatch.setattr(conversion, "convert", failing)
+    assert voices.convert_voice(tmp_path, tmp_path / "tree", name=None, bert=None) == 1
+    assert capsys.readouterr().err.strip() == sentence
