@@ -81,7 +81,7 @@ def _advice(source: str, scheme: str, colon: str) -> str:
     if source.removeprefix("file:").lstrip("/").startswith("~"):
         return "~ is not expanded, since a service has a home of its own; write the path in full"
     if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and not source.startswith("."):
-        return f"for the hub write hf://{source}, for a folder its absolute path"
+        return f"for the hub write hf://{source}; a folder is named by its absolute path"
     if scheme == "file" or (source and not colon):
         return "a folder is named by its absolute path, as /srv/voices or file:///srv/voices, without '..'"
     if form:

@@ -124,7 +124,7 @@ def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]
                 _, at = _varint(data, at, end)
             case 1:
                 at += 8
-            case _Message.NODE:
+            case 2:
                 size, at = _varint(data, at, end)
                 if size > end - at:
                     break

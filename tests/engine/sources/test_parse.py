@@ -39,7 +39,7 @@ def test_the_embedded_voice_needs_no_tree():
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ("user/repo", "for the hub write hf://user/repo, for a folder its absolute path"),
+        ("user/repo", "for the hub write hf://user/repo; a folder is named by its absolute path"),
         ("HF://user/repo", "hf is written in small letters"),
         ("Hf://user/repo", "small letters"),
         ("hf:user/repo", "write hf://USER/REPOSITORY"),
