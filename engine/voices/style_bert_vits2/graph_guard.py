@@ -45,6 +45,7 @@ _TEXTS = {
     (_Message.ENTRY, 2),
 }  # fmt: skip
 _DEEPEST = 64
+_NO_PROTOBUF = "it is damaged or no protobuf"
 
 
 def check_graph(path: Path) -> None:
@@ -127,16 +128,15 @@ def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]
             case 2:
                 size, at = _varint(data, at, end)
                 if size > end - at:
-                    break
+                    raise ValueError(_NO_PROTOBUF)
                 yield key >> 3, at, at + size
                 at += size
             case 5:
                 at += 4
             case _:
-                break
+                raise ValueError(_NO_PROTOBUF)
     if at != end:
-        message = "it is damaged or no protobuf"
-        raise ValueError(message)
+        raise ValueError(_NO_PROTOBUF)
 
 
 def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
@@ -148,5 +148,4 @@ def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         shift += 7
-    message = "it is damaged or no protobuf"
-    raise ValueError(message)
+    raise ValueError(_NO_PROTOBUF)

@@ -1,0 +1,144 @@
+"""Speakers that cannot be had yet: the service starts without them, tells it, and fetches them by itself."""
+
+import asyncio
+import threading
+
+import pytest
+
+from daemon.clock import SystemClock
+from daemon.config.load import parse_config
+from daemon.renderer import EMBEDDED
+from daemon.speakers import SpeakerKeeper
+from engine import TTS, PrepareError, SourceUnreachableError, VoiceNotAvailableError
+
+CONFIG = parse_config("speakers: {mei: {source: 'openjtalk:mei'}, f1: {source: 'hf://me/voices'}}")
+
+
+class Clock(SystemClock):
+    """Time passes when the test lets it; every pause that is asked for is noted."""
+
+    def __init__(self):
+        self.pauses = []
+        self.go = asyncio.Event()
+
+    async def sleep(self, seconds):
+        self.pauses.append(seconds)
+        await self.go.wait()
+        self.go.clear()
+
+
+@pytest.fixture
+def tts(monkeypatch):
+    """A TTS whose hub answers as the test says; every attempt to fetch is noted."""
+    tts = TTS()
+    tts.attempts, tts.answer = [], SourceUnreachableError("the hub cannot be reached")
+
+    def pre_download(self, device=None, *, progress=lambda step: None):
+        self.attempts.append(threading.current_thread().name)
+        if self.answer is not None:
+            raise PrepareError({"f1": self.answer})
+        self.load("f1", source="openjtalk:mei")  # as if it were here now
+        return self
+
+    monkeypatch.setattr(TTS, "pre_download", pre_download)
+    yield tts
+    tts.close()
+
+
+async def until(condition):
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def test_loading_uses_no_network_and_the_embedded_voice_stands_in(tts, monkeypatch):
+    import socket
+
+    def refuse(*args):
+        raise AssertionError("the network was used")
+
+    async def run():
+        monkeypatch.setattr(socket.socket, "connect", refuse)
+        keeper = SpeakerKeeper(tts, Clock())
+        await keeper.load(CONFIG)
+        assert set(tts.speakers) == {"mei", EMBEDDED}
+        assert set(keeper.problems) == {"f1"}
+        assert "has not been downloaded yet" in keeper.problems["f1"]
+        assert tts.attempts == []
+
+    asyncio.run(run())
+
+
+def test_it_is_retried_with_growing_pauses_until_it_is_ready(tts):
+    async def run():
+        clock = Clock()
+        keeper = SpeakerKeeper(tts, clock)
+        changes = []
+        keeper.on_change = lambda: changes.append(dict(keeper.problems))
+        await keeper.load(CONFIG)
+        task = asyncio.create_task(keeper.keep())
+        for count in range(1, 10):
+            await until(lambda count=count: len(clock.pauses) == count)
+            assert keeper.problems == {"f1": "the hub cannot be reached"}
+            clock.go.set()
+        await until(lambda: len(clock.pauses) == 10)
+        tts.answer = None
+        clock.go.set()
+        await until(lambda: not keeper.problems)
+        assert "f1" in tts.speakers
+        assert changes[-2:] == [{"f1": "the hub cannot be reached"}, {}]
+        assert 24 <= clock.pauses[0] <= 36
+        assert all(0.8 * 3600 <= pause <= 1.2 * 3600 for pause in clock.pauses[8:])
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+
+
+def test_a_new_configuration_is_tried_at_once(tts):
+    async def run():
+        clock = Clock()
+        keeper = SpeakerKeeper(tts, clock)
+        await keeper.load(CONFIG)
+        task = asyncio.create_task(keeper.keep())
+        await until(lambda: clock.pauses)
+        tts.answer = None
+        await keeper.load(CONFIG)
+        await until(lambda: not keeper.problems)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+
+
+def test_a_voice_that_will_never_come_keeps_its_reason(tts):
+    tts.answer = VoiceNotAvailableError("the hub refuses the token")
+
+    async def run():
+        clock = Clock()
+        keeper = SpeakerKeeper(tts, clock)
+        await keeper.load(CONFIG)
+        task = asyncio.create_task(keeper.keep())
+        await until(lambda: clock.pauses)
+        assert keeper.problems == {"f1": "the hub refuses the token"}
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+
+
+def test_mirrors_are_read_strictly():
+    from daemon.config import ConfigError
+
+    good = "speakers: {f: {source: 'hf://a/b'}}\nmirrors: {'hf://a/b': ['s3://bucket/x', /srv/voices]}"
+    assert parse_config(good).mirrors == {"hf://a/b": ["s3://bucket/x", "/srv/voices"]}
+    for text, words in {
+        "mirrors: {'hf://a/b': [/x]}": "'hf://a/b' is not the source of a speaker",
+        "speakers: {f: {source: 'hf://a/b'}}\nmirrors: {'hf://a/b': [x/y]}": "is not understood",
+        "speakers: {f: {source: 'hf://a/b'}}\nmirrors: {'hf://a/b': ['openjtalk:mei']}": "cannot be a mirror",
+    }.items():
+        with pytest.raises(ConfigError, match=words):
+            parse_config(text)
