@@ -233,6 +233,7 @@ class Service:
 
     def start(self, ready: bool = True):
         self.write_config()
+        before = len(self.log) if (self.folder / "service.log").exists() else 0
         with (self.folder / "service.log").open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "daemon", "run", "--config", str(self.path)],
@@ -242,7 +243,7 @@ class Service:
                 cwd=self.folder,
             )
         if ready:
-            wait_for(lambda: "service: ready" in self.log or self.process.poll() is not None, 30, "the service")
+            wait_for(lambda: "service: ready" in self.log[before:] or self.process.poll() is not None, 30, "the service")
             assert self.process.poll() is None, self.log
 
     def stop(self) -> int:
