@@ -178,7 +178,7 @@ class Listener:
     def __init__(self, port: int, base: str):
         self.base = base
         self.messages: list[tuple[float, str, str, bool]] = []
-        self.client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"test-{os.getpid()}-{port}")
+        self.client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"test-{os.getpid()}-{port}-{base.replace('/', '-')}")
         self.client.on_message = lambda _c, _u, m: self.messages.append(
             (time.time(), m.topic, m.payload.decode(errors="replace"), m.retain)
         )
