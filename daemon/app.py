@@ -46,7 +46,7 @@ from daemon.service.notify import Notifier, SystemdNotifier
 from daemon.service.watchdog import feed_watchdog
 from daemon.sinks import Sink, make_sink
 from daemon.state import snapshot
-from engine import TTS, EngineError, PrepareError
+from engine import TTS, DictionaryError, EngineError, PrepareError
 
 _log = logging.getLogger("asagoe.service")
 
@@ -88,6 +88,7 @@ class Service:
         self._bus = Events()
         self._audio: dict[str, Any] = {"sink": None, "audible": None, "problem": None}
         self._background: set[asyncio.Task[None]] = set()
+        self._reloading = asyncio.Lock()
         self.zone = config.timezone or ZoneInfo(str(get_localzone()))
         self.topics = Topics(config.mqtt.base_topic, config.node, tuple(config.groups))
 
@@ -130,6 +131,10 @@ class Service:
         self._notifier.status("loading voices")
         tts = TTS()
         stack.callback(tts.close)
+        try:
+            await asyncio.to_thread(tts.use_dictionary, self.config.words)
+        except DictionaryError as error:  # not a mistake in it, that was told before: the compiler could not work
+            _log.error("speaking without the dictionary: %s", error)
         await self._load_speakers(tts, self.config)
         return tts
 
@@ -314,16 +319,19 @@ class Service:
         self._in_background(self._reload(), "reload")
 
     async def _reload(self) -> None:
-        """Read the configuration again; a broken file changes nothing."""
-        self._notifier.reloading()
-        try:
-            config = load_config(self._path)
-        except ConfigError as error:
-            _log.error("the configuration is not reloaded, the old one stays in force:\n%s", error)
-            self._bus.emit(Event(events.FAILED, None, f"the configuration is not reloaded: {error.problems[0]}"))
-        else:
-            await self._apply(config)
-        self._notifier.ready(self._summary())
+        """Read the configuration and its dictionary again; a broken file changes nothing."""
+        async with self._reloading:
+            self._notifier.reloading()
+            try:
+                config = await asyncio.to_thread(load_config, self._path)
+                await asyncio.to_thread(self._tts.use_dictionary, config.words)
+            except (ConfigError, DictionaryError) as error:
+                _log.error("the configuration is not reloaded, the old one stays in force:\n%s", error)
+                first = str(error).partition("\n")[0]
+                self._bus.emit(Event(events.FAILED, None, f"the configuration is not reloaded: {first}"))
+            else:
+                await self._apply(config)
+            self._notifier.ready(self._summary())
 
     async def _apply(self, new: Config) -> None:
         old = self.config

@@ -140,7 +140,8 @@ class Renderer:
         if known is not None:
             return Rendering(known, cached=True)
         spoken = job.speaker.synthesize(segment)
-        self._phrases.put(segment.key, spoken)
+        if job.speaker.is_current(segment):  # else other words came in between, and the key tells of the old ones
+            self._phrases.put(segment.key, spoken)
         return Rendering(spoken, cached=False)
 
     async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:

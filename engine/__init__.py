@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         BadRequestError,
         CancelledSpeechError,
         DeadlineExceededError,
+        DictionaryError,
+        DictionaryMistake,
         EngineDefectError,
         EngineError,
         InvalidOptionError,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     )
     from engine.options import OPTION_RANGES, SpeechOptions
     from engine.speaker import Plan, Segment, Speaker, Spoken
-    from engine.text import Dropped, Sentence
+    from engine.text import Dictionary, Dropped, Sentence, Word, load_dictionary
     from engine.tts import TTS
 
 _HOME = {
@@ -44,6 +46,8 @@ _HOME = {
     "BadRequestError": "engine.errors",
     "CancelledSpeechError": "engine.errors",
     "DeadlineExceededError": "engine.errors",
+    "DictionaryError": "engine.errors",
+    "DictionaryMistake": "engine.errors",
     "EngineDefectError": "engine.errors",
     "EngineError": "engine.errors",
     "InvalidOptionError": "engine.errors",
@@ -59,8 +63,11 @@ _HOME = {
     "Segment": "engine.speaker",
     "Speaker": "engine.speaker",
     "Spoken": "engine.speaker",
+    "Dictionary": "engine.text",
     "Dropped": "engine.text",
     "Sentence": "engine.text",
+    "Word": "engine.text",
+    "load_dictionary": "engine.text",
     "TTS": "engine.tts",
 }
 
@@ -71,6 +78,9 @@ __all__ = [
     "BadRequestError",
     "CancelledSpeechError",
     "DeadlineExceededError",
+    "Dictionary",
+    "DictionaryError",
+    "DictionaryMistake",
     "Dropped",
     "EngineDefectError",
     "EngineError",
@@ -88,7 +98,9 @@ __all__ = [
     "UnknownSpeakerError",
     "UnknownStyleError",
     "VoiceNotAvailableError",
+    "Word",
     "__version__",
+    "load_dictionary",
 ]
 
 

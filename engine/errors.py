@@ -18,6 +18,7 @@ EngineError
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 
 class EngineError(Exception):
@@ -28,8 +29,35 @@ class BadRequestError(EngineError):
     """The request itself is wrong; the same request will fail again."""
 
 
+@dataclass(frozen=True, slots=True)
+class DictionaryMistake:
+    """One thing that is wrong with a dictionary of words.
+
+    Attributes:
+        source: the file.
+        line: in the file, from 1; None where it concerns the file as a whole.
+        message: what was found and what is expected.
+    """
+
+    source: str
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{place}: {self.message}"
+
+
 class DictionaryError(BadRequestError):
-    """A dictionary of words is wrong; the message has one line for every mistake, with its place."""
+    """A dictionary of words is wrong; the message has one line for every mistake, with its place.
+
+    Attributes:
+        mistakes: all of them, in the order of the file.
+    """
+
+    def __init__(self, *mistakes: DictionaryMistake) -> None:
+        self.mistakes = mistakes
+        super().__init__("\n".join(str(mistake) for mistake in mistakes))
 
 
 class InvalidOptionError(BadRequestError):

@@ -135,6 +135,10 @@ class Speaker:
         )
         return Plan(segments, script.normalized, script.dropped)
 
+    def is_current(self, segment: Segment) -> bool:
+        """Whether the segment's key still says how it would sound: no other words were taken into use since."""
+        return self._key(segment.sentence, segment.options) == segment.key
+
     def synthesize(
         self, segment: Segment, *, cancel: threading.Event | None = None, deadline: float | None = None
     ) -> Spoken:

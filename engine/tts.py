@@ -19,7 +19,7 @@ from engine.memory import trim
 from engine.options import SpeechOptions
 from engine.sources import parse_source
 from engine.speaker import Speaker
-from engine.text import TextPipeline
+from engine.text import Dictionary, TextPipeline, load_dictionary
 from engine.voices.base import LoadContext, VoiceFamily
 
 DEFAULT_SOURCE = "openjtalk:mei"
@@ -131,6 +131,23 @@ class TTS:
                     self._speakers[name] = speaker
         if failures:
             raise PrepareError(failures)
+        return self
+
+    def use_dictionary(self, dictionary: Dictionary | Path | str | None) -> Self:
+        """Read the user's own words from now on, with every speaker; also while speakers speak.
+
+        Takes up to a second: words are compiled. A sentence that was planned before and is spoken afterwards may be
+        read either way; ``Speaker.is_current`` tells.
+
+        Args:
+            dictionary: words, or the path of their YAML file; None for none.
+
+        Raises:
+            DictionaryError: names every mistake with its line; the words in use stay.
+        """
+        if isinstance(dictionary, Path | str):
+            dictionary = load_dictionary(Path(dictionary).expanduser())
+        self.text.use_dictionary(dictionary)
         return self
 
     @property

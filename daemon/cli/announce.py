@@ -15,7 +15,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from daemon import events
 from daemon.announcement import new_id
 from daemon.app import broker_address
-from daemon.cli.common import err, fail, out, read_config, text_or_stdin
+from daemon.cli.common import err, fail, out, printable, read_config, text_or_stdin
 from daemon.mqtt.broker import Address
 from daemon.mqtt.topics import Topics
 
@@ -80,6 +80,8 @@ def _converse(
 def _report(event: dict[str, Any]) -> int:
     if event["event_type"] != events.FINISHED:
         return fail(f"{event['event_type']}: {event.get('reason')}")
+    for unread in event.get("unread", ()):
+        err.print(f"not read: {printable(unread['text'])} ({unread['reason']})", style="yellow")
     if not event.get("audible", True):
         out.print(f"nobody can hear it: it went to {event.get('sink')}", style="yellow", markup=False)
     else:

@@ -31,6 +31,9 @@ def check_configuration(explicit: Path | None) -> int:
     mqtt = config.mqtt
     broker = "none" if mqtt.broker == "none" else (mqtt.url or f"embedded on {mqtt.bind}:{mqtt.port}")
     out.print(f"Broker: {broker}, topics {mqtt.base_topic}/{config.node}/…", markup=False)
+    if config.dictionary is not None:
+        count = len(config.words.words)
+        out.print(f"Dictionary: {config.words.source}, {count} word{'s' if count != 1 else ''}")
     show_devices()
     out.print(f"Configured device: {config.audio.device}, volume {config.audio.volume}", markup=False)
     _print_occurrences(_upcoming(config, 5), config)

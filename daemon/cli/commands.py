@@ -17,11 +17,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+dictionary = typer.Typer(
+    help="Your own words and their readings.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+app.add_typer(dictionary, name="dictionary")
 voices = typer.Typer(name="voices", help="List speakers; convert voices.", no_args_is_help=True)
 app.add_typer(voices)
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", "-c", help="Configuration file.", envvar="ASAGOE_CONFIG", show_default=False)
+]
+
+
+FileOption = Annotated[
+    Path | None, typer.Option("--file", "-f", help="Dictionary, instead of the configured one.", show_default=False)
 ]
 
 
@@ -119,11 +128,12 @@ def devices() -> None:
 def read(
     text: Annotated[str | None, typer.Argument(help="The text; without it, standard input line by line.")] = None,
     kana: Annotated[bool, typer.Option("--kana", help="Only the reading in katakana, a line each.")] = False,
+    config: ConfigOption = None,
 ) -> None:
-    """Show how a text is read: normalised, in kana, and what is dropped."""
+    """Show how a text is read: tokens, rules, kana, accents, pauses, and what is dropped."""
     from daemon.cli.read import read_text
 
-    sys.exit(read_text(text, kana_only=kana))
+    sys.exit(read_text(config, text, kana_only=kana))
 
 
 @app.command()
@@ -140,6 +150,66 @@ def schema() -> None:
     from daemon.config.schema import schema_text
 
     typer.echo(schema_text(), nl=False)
+
+
+@dictionary.command("add")
+def dictionary_add(
+    surface: Annotated[str, typer.Argument(help="As it is written; after -- it may begin with a hyphen.")],
+    reading: Annotated[str, typer.Argument(help="In kana.")],
+    accent: Annotated[
+        int | None, typer.Option(min=0, help="Mora on which the pitch falls, from 1; 0: flat.", show_default=False)
+    ] = None,
+    pos: Annotated[
+        str | None,
+        typer.Option(
+            help="Part of speech: noun, proper noun (the default), verbal noun, surname, given name, organization, "
+            "place, suffix.",
+            show_default=False,
+        ),
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option(min=0, max=10, help="0 to 10, 5 without it.", show_default=False)
+    ] = None,
+    file: FileOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add a word, or change it; other lines and comments stay."""
+    from daemon.cli.dictionary import add_word
+
+    facts = {"reading": reading, "accent": accent, "part of speech": pos, "priority": priority}
+    sys.exit(add_word(config, file, surface, {key: str(fact) for key, fact in facts.items() if fact is not None}))
+
+
+@dictionary.command("list")
+def dictionary_list(file: FileOption = None, config: ConfigOption = None) -> None:
+    """Show the words."""
+    from daemon.cli.dictionary import list_words
+
+    sys.exit(list_words(config, file))
+
+
+@dictionary.command("remove")
+def dictionary_remove(
+    surface: Annotated[str, typer.Argument(help="As it is written; case and width do not matter.")],
+    file: FileOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Remove a word; other lines and comments stay."""
+    from daemon.cli.dictionary import remove_word
+
+    sys.exit(remove_word(config, file, surface))
+
+
+@dictionary.command("test")
+def dictionary_test(
+    text: Annotated[str, typer.Argument(help="A text that holds the words.")],
+    file: FileOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show how a text is read with the words and without."""
+    from daemon.cli.dictionary import compare_readings
+
+    sys.exit(compare_readings(config, file, text))
 
 
 @voices.command("list")

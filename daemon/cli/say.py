@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from daemon.cli.common import err, fail, out, read_config, text_or_stdin
+from daemon.cli.common import err, fail, out, printable, read_config, text_or_stdin
 from daemon.config import Config
 from daemon.errors import DaemonError
 from daemon.folders import recordings_folder
@@ -35,11 +35,12 @@ def say_text(
     chosen = config.speakers[name]
     try:
         with TTS() as tts:
+            tts.use_dictionary(config.words)
             tts.load(name, source=chosen.source, voice=chosen.name, **chosen.defaults()).prepare()
             ready = tts.speakers[name]
             plan = ready.plan(text, **options)
-            if plan.dropped:
-                err.print(f"not read: {' '.join(d.text for d in plan.dropped)}", style="yellow", markup=False)
+            for dropped in plan.dropped:
+                err.print(f"not read: {printable(dropped.text)} ({dropped.reason})", style="yellow")
             if target is not None:
                 audio = ready.generate(text, **options)
                 audio.save(target)

@@ -1,6 +1,6 @@
 """The configuration: one YAML file, read strictly, all its errors at once."""
 
-from daemon.config.load import ConfigError, find_config, load_config, parse_config
+from daemon.config.load import ConfigError, dictionary_path, find_config, load_config, parse_config
 from daemon.config.models import (
     AnnouncementDefaults,
     AnnouncementsConfig,
@@ -20,6 +20,7 @@ __all__ = [
     "MqttConfig",
     "ScheduleEntryConfig",
     "SpeakerConfig",
+    "dictionary_path",
     "find_config",
     "load_config",
     "parse_config",

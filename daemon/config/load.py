@@ -17,7 +17,8 @@ from daemon.config.models import Config
 from daemon.config.yaml import Document, Mark, parse
 from daemon.config.yaml import Path as Path_
 from daemon.errors import DaemonError
-from engine.errors import EngineError
+from engine import Dictionary, load_dictionary
+from engine.errors import DictionaryError, EngineError
 from engine.sources import parse_source
 
 MAX_BYTES = 1_000_000
@@ -48,7 +49,9 @@ class ConfigError(DaemonError):
     """The configuration cannot be used; ``problems`` holds all reasons."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda p: (p.mark.line, p.mark.column, p.key)))
+        found = list(problems)
+        files = list(dict.fromkeys(problem.file for problem in found))  # the configuration, then what it names
+        self.problems = tuple(sorted(found, key=lambda p: (files.index(p.file), p.mark.line, p.mark.column, p.key)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
@@ -61,8 +64,12 @@ def find_config(explicit: Path | None) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def load_config(path: Path | None) -> Config:
-    """Read and validate a file; None gives the defaults.
+def load_config(path: Path | None, *, with_words: bool = True) -> Config:
+    """Read and validate a file, and the dictionary that it names; None gives the defaults.
+
+    Args:
+        path: of the file.
+        with_words: False leaves the dictionary's file alone, whatever is in it.
 
     Raises:
         ConfigError: with every problem that was found.
@@ -81,11 +88,16 @@ def load_config(path: Path | None) -> Config:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8"
         raise ConfigError([Problem(str(path), Mark(line, 1), "", message)]) from error
-    return parse_config(text, str(path))
+    return parse_config(text, str(path), with_words=with_words)
 
 
-def parse_config(text: str, file: str = "asagoe.yaml") -> Config:
-    """Validate the text of a configuration.
+def dictionary_path(name: str, file: Path | str) -> Path:
+    """Where the dictionary of a configuration lies: relative to the configuration's own file."""
+    return Path(file).parent / Path(name).expanduser()
+
+
+def parse_config(text: str, file: str = "asagoe.yaml", *, with_words: bool = True) -> Config:
+    """Validate the text of a configuration; see ``load_config``.
 
     Raises:
         ConfigError: with every problem that was found.
@@ -100,15 +112,33 @@ def parse_config(text: str, file: str = "asagoe.yaml") -> Config:
         raise ConfigError([*problems, Problem(file, Mark(1, 1), "", message)])
     # A key without a value means its default, in a file as in `mqtt:` with all lines below commented out.
     value = {key: item for key, item in value.items() if item is not None}
+    name = value.get("dictionary")
+    words, mistakes = _words(name, file, document) if with_words and name and isinstance(name, str) else (None, [])
     try:
-        config = Config.model_validate(value)
+        config = Config.model_validate(value, context=words)
     except ValidationError as error:
         problems += _unique(_problem(file, document, details) for details in error.errors())
-        raise ConfigError(problems) from error
+        raise ConfigError(problems + mistakes) from error
     problems += [Problem(file, document.mark(path), _dotted(path), message) for path, message in _cross_check(config)]
+    problems += mistakes
     if problems:
         raise ConfigError(problems)
     return config
+
+
+def _words(name: str, file: str, document: Document) -> tuple[Dictionary | None, list[Problem]]:
+    """The words of the dictionary, or its mistakes: each in its own line, or in the line that names the file."""
+    key, path = ("dictionary",), dictionary_path(name, file)
+    try:
+        return load_dictionary(path), []
+    except DictionaryError as error:
+        remedy = "" if path.exists() else "; create it with asagoe dictionary add, or leave the key out"
+        return None, [
+            Problem(file, document.mark(key), "dictionary", f"{mistake.source}: {mistake.message}{remedy}")
+            if mistake.line is None
+            else Problem(mistake.source, Mark(mistake.line, 1), "", mistake.message)
+            for mistake in error.mistakes
+        ]
 
 
 def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:

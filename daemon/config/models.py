@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationInfo,
     WithJsonSchema,
     field_validator,
@@ -19,7 +20,7 @@ from pydantic import (
 from daemon.config.values import Duration, Identifier, Percent, Secret, TimeOfDay, Zone
 from daemon.schedule.days import DAYS_HELP, parse_days
 from daemon.schedule.rules import check_cron
-from engine import OPTION_RANGES, SpeechOptions
+from engine import OPTION_RANGES, Dictionary, SpeechOptions
 from engine.errors import EngineError
 
 Priority = Literal["low", "normal", "high", "critical"]
@@ -266,9 +267,23 @@ class Config(Model):
     audio: AudioConfig = AudioConfig()
     mqtt: MqttConfig = MqttConfig()
     announcements: AnnouncementsConfig = AnnouncementsConfig()
+    dictionary: str | None = Field(
+        default=None, min_length=1, description="YAML file of your own words and readings, relative to this file"
+    )
     phrase_cache: CacheConfig = CacheConfig()
     schedule: list[ScheduleEntryConfig] = Field(default=[], description="what is said at set times")
     log: LogConfig = LogConfig()
+    _words: Dictionary = PrivateAttr(default_factory=Dictionary)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Keep the words that were read together with the file; whoever validates hands them over."""
+        if isinstance(context, Dictionary):
+            self._words = context
+
+    @property
+    def words(self) -> Dictionary:
+        """What the file of ``dictionary`` held when the configuration was read; empty without one."""
+        return self._words
 
     @field_validator("schedule")
     @classmethod

@@ -19,14 +19,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import yaml
 
-from engine.errors import DictionaryError
+from engine.errors import DictionaryError, DictionaryMistake
 from engine.text.characters import fold
 from engine.text.kana import default_accent, is_reading, moras, pronunciation
 from engine.text.readings import MAX_LENGTH, Reading
@@ -113,11 +113,11 @@ def load_dictionary(path: Path) -> Dictionary:
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{path}: not UTF-8 (byte {error.start}); save the file as UTF-8"
-        raise DictionaryError(message) from error
+        message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
+        raise DictionaryError(DictionaryMistake(str(path), None, message)) from error
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror})"
-        raise DictionaryError(message) from error
+        message = f"cannot be read ({error.strerror})"
+        raise DictionaryError(DictionaryMistake(str(path), None, message)) from error
     return parse_dictionary(text, str(path))
 
 
@@ -127,7 +127,7 @@ def parse_dictionary(text: str, source: str = "dictionary") -> Dictionary:
     Raises:
         DictionaryError: one line for every mistake, each with ``source`` and the line number.
     """
-    mistakes: list[str] = []
+    mistakes: list[DictionaryMistake] = []
     words: list[Word] = []
     lines: dict[str, int] = {}
     for key, value in _entries(text, source):
@@ -135,47 +135,55 @@ def parse_dictionary(text: str, source: str = "dictionary") -> Dictionary:
         try:
             word = _word(key, value)
         except ValueError as error:
-            mistakes.append(f"{source}:{line}: {error}")
+            mistakes.append(DictionaryMistake(source, line, str(error)))
             continue
         earlier = lines.setdefault(fold(word.surface).lower(), line)
         if earlier != line:
-            mistakes.append(f"{source}:{line}: {word.surface!r} already stands in line {earlier}; keep one of the two")
+            message = f"{word.surface!r} already stands in line {earlier}; keep one of the two"
+            mistakes.append(DictionaryMistake(source, line, message))
         words.append(word)
     if mistakes:
-        raise DictionaryError("\n".join(mistakes))
+        raise DictionaryError(*mistakes)
     return Dictionary(tuple(words), source)
 
 
 def with_word(text: str, word: Word, source: str = "dictionary") -> str:
     """The text of the file with a word added, or changed where its surface stands already.
 
+    All other lines stay as they are; so does a comment behind an entry of one line that is changed.
+
     Raises:
-        DictionaryError: the text or the word is wrong.
+        DictionaryError: the text or the word is wrong, or the entry cannot be told from its neighbours.
     """
     entry = _entry(word)
     parse_dictionary(entry, "the word")
+    words = parse_dictionary(text, source).words
     for key, value in _entries(text, source):
         if isinstance(key, yaml.ScalarNode) and _same(key.value, word.surface):
             start, end = _extent(text, key, value)
-            return _checked(text[:start] + entry + text[end:], source)
+            comment = _trailing_comment(text, value)
+            changed = text[:start] + entry.removesuffix("\n") + comment + "\n" + text[end:]
+            expected = tuple(word if _same(other.surface, word.surface) else other for other in words)
+            return _checked(changed, source, word.surface, expected)
     body = text if not text.strip() or text.endswith("\n") else text + "\n"
     if re.fullmatch(r"(?:\s|#[^\n]*\n?|---\n?)*\{\s*\}\s*", body):
         body = body[: body.index("{")]
-    return _checked(body + entry, source)
+    return _checked(body + entry, source, word.surface, (*words, word))
 
 
 def without_word(text: str, surface: str, source: str = "dictionary") -> str:
     """The text of the file without a word.
 
     Raises:
-        DictionaryError: the text is wrong, or no such word stands in it.
+        DictionaryError: the text is wrong, no such word stands in it, or it cannot be told from its neighbours.
     """
+    words = parse_dictionary(text, source).words
     for key, value in _entries(text, source):
         if isinstance(key, yaml.ScalarNode) and _same(key.value, surface):
             start, end = _extent(text, key, value)
-            return _checked(text[:start] + text[end:], source)
-    message = f"{source}: {surface!r} is not in the dictionary"
-    raise DictionaryError(message)
+            expected = tuple(word for word in words if not _same(word.surface, surface))
+            return _checked(text[:start] + text[end:], source, surface, expected)
+    raise DictionaryError(DictionaryMistake(source, None, f"{surface!r} is not in the dictionary"))
 
 
 @contextmanager
@@ -194,18 +202,25 @@ def compiled(dictionary: Dictionary | None) -> Iterator[bytes]:
     if not words:
         yield b""
         return
-    with tempfile.TemporaryDirectory(prefix="asagoe-dictionary-") as folder:
-        source, result = Path(folder, "words.csv"), Path(folder, "words.dic")
-        source.write_text("".join(_csv(word) for word in words), "utf-8")
-        command = [sys.executable, "-I", "-c", _COMPILE, str(source), str(result)]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=120)
-        if done.returncode or not result.is_file():
-            name = dictionary.source if dictionary else ""
-            message = (
-                f"{name}: Open JTalk cannot compile the dictionary: {done.stderr.strip()[-300:] or 'no reason given'}"
-            )
-            raise DictionaryError(message)
+    name = dictionary.source if dictionary else ""
+    with ExitStack() as stack:
+        try:  # not around the yield: what the caller does there is the caller's affair
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="asagoe-dictionary-"))
+            result = _compile(words, Path(folder))
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            message = f"Open JTalk cannot compile the dictionary: {error}"
+            raise DictionaryError(DictionaryMistake(name, None, message)) from error
         yield str(result).encode()
+
+
+def _compile(words: list[Word], folder: Path) -> Path:
+    source, result = folder / "words.csv", folder / "words.dic"
+    source.write_text("".join(_csv(word) for word in words), "utf-8")
+    command = [sys.executable, "-I", "-c", _COMPILE, str(source), str(result)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=120)
+    if done.returncode or not result.is_file():
+        raise ValueError(done.stderr.strip()[-300:] or "no reason given")
+    return result
 
 
 _COMPILE = """
@@ -242,20 +257,21 @@ def _entries(text: str, source: str) -> list[tuple[yaml.Node, yaml.Node]]:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        message = f"{source}{line}: not YAML: {error.problem}"
-        raise DictionaryError(message) from error
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise DictionaryError(DictionaryMistake(source, line, f"not YAML: {error.problem}")) from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise DictionaryError(DictionaryMistake(source, line, f"not YAML: {error.reason}")) from error
     except yaml.YAMLError as error:
-        message = f"{source}: not YAML: {error}"
-        raise DictionaryError(message) from error
+        raise DictionaryError(DictionaryMistake(source, None, f"not YAML: {error}")) from error
     except RecursionError as error:
-        message = f"{source}: nested too deeply; a dictionary is a plain list of 'surface: reading'"
-        raise DictionaryError(message) from error
+        message = "nested too deeply; a dictionary is a plain list of 'surface: reading'"
+        raise DictionaryError(DictionaryMistake(source, None, message)) from error
     if root is None or (isinstance(root, yaml.ScalarNode) and not root.value):
         return []
     if not isinstance(root, yaml.MappingNode):
-        message = f"{source}:{root.start_mark.line + 1}: expected lines of the form 'surface: reading'"
-        raise DictionaryError(message)
+        message = "expected lines of the form 'surface: reading'"
+        raise DictionaryError(DictionaryMistake(source, root.start_mark.line + 1, message))
     return list(root.value)
 
 
@@ -268,8 +284,13 @@ def _word(key: yaml.Node, value: yaml.Node) -> Word:
         facts["reading"] = value.value
     elif isinstance(value, yaml.MappingNode):
         for name, fact in value.value:
-            if name.value not in _KEYS or not isinstance(fact, yaml.ScalarNode):
-                message = f"{key.value!r} has {name.value!r}; known are {', '.join(sorted(_KEYS))}"
+            if (
+                not isinstance(name, yaml.ScalarNode)
+                or name.value not in _KEYS
+                or not isinstance(fact, yaml.ScalarNode)
+            ):
+                found = repr(name.value) if isinstance(name, yaml.ScalarNode) else "a list or mapping as a key"
+                message = f"{key.value!r} has {found}; known are {', '.join(sorted(_KEYS))}"
                 raise ValueError(message)
             facts[name.value] = fact.value
     else:
@@ -339,10 +360,28 @@ def _extent(text: str, key: yaml.Node, value: yaml.Node) -> tuple[int, int]:
     start = text.rfind("\n", 0, key.start_mark.index) + 1
     if isinstance(value, yaml.MappingNode) and not value.flow_style and value.value:
         value = value.value[-1][1]  # the end mark of a block lies at the next token, beyond comments
+    if isinstance(value, yaml.ScalarNode) and value.style in ("|", ">"):
+        return start, int(value.end_mark.index)  # the end of a block of text is the beginning of the next line
     end = text.find("\n", value.end_mark.index)
     return start, len(text) if end < 0 else end + 1
 
 
-def _checked(text: str, source: str) -> str:
-    parse_dictionary(text, source)
+def _trailing_comment(text: str, value: yaml.Node) -> str:
+    """What follows an entry on its last line, where that is a comment."""
+    if value.start_mark.line != value.end_mark.line:
+        return ""
+    end = text.find("\n", value.end_mark.index)
+    rest = text[value.end_mark.index : len(text) if end < 0 else end]
+    return rest.rstrip() if rest.strip().startswith("#") else ""
+
+
+def _checked(text: str, source: str, surface: str, expected: tuple[Word, ...]) -> str:
+    """The changed text, unless it holds other words than it should."""
+    try:
+        words: tuple[Word, ...] | None = parse_dictionary(text, source).words
+    except DictionaryError:
+        words = None
+    if words != expected:
+        message = f"the entry of {surface!r} shares its lines with others; give every entry lines of its own"
+        raise DictionaryError(DictionaryMistake(source, None, message))
     return text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import sys
 import threading
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from engine.text.dictionary import Dictionary, compiled
@@ -12,8 +12,6 @@ from engine.text.kana import default_accent, moras
 from engine.text.readings import Reading, replace_readings
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     Features = list[dict[str, Any]]
 
 _import_lock = threading.Lock()
@@ -22,11 +20,27 @@ _PLACEHOLDERS = "鵺鼯"
 """Nouns of one character that hardly any text holds and that join no compound: a given reading takes their place."""
 
 
+_NANI = "pyopenjtalk.yomi_model.nani_predict"
+
+
 def library() -> ModuleType:
-    """Import pyopenjtalk, silently: it prints a notice when it finds no ONNX Runtime."""
-    with _import_lock, contextlib.redirect_stdout(io.StringIO()):
+    """Import pyopenjtalk without its predictor for the readings of 何.
+
+    The predictor starts ONNX Runtime with two models when the package is imported (20 MB), or prints a notice where
+    there is none; and a reading must not depend on what else is installed, so it is never asked.
+    """
+    with _import_lock:
+        if _NANI not in sys.modules:
+            unused = ModuleType(_NANI)
+            unused.predict = _not_asked  # type: ignore[attr-defined]
+            sys.modules[_NANI] = unused
         import pyopenjtalk  # noqa: PLC0415 - 0.1 s and 60 MB that only a speaker needs
     return pyopenjtalk  # type: ignore[no-any-return]
+
+
+def _not_asked(*_: object) -> object:
+    message = "the predictor of pyopenjtalk-plus is not loaded; pass predict_nani=False"
+    raise NotImplementedError(message)
 
 
 class FrontEnd:

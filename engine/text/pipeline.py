@@ -16,7 +16,7 @@ from engine.text.types import Dropped, Kind, Script, Sentence, Token
 
 __all__ = ["Dropped", "Script", "Sentence", "TextPipeline", "normalize"]
 
-RULES_REVISION = "2"
+RULES_REVISION = "3"
 """Raised whenever a rule changes what is read, so that no cached phrase outlives its rule."""
 
 _MAX_PASSES = 4
@@ -69,6 +69,7 @@ class TextPipeline:
 
     def __init__(self, dictionary: Dictionary | None = None) -> None:
         self._lock = threading.Lock()
+        dictionary = dictionary or None
         self._words = _Words(dictionary, lexicon_of(dictionary))
 
     @property
@@ -88,11 +89,16 @@ class TextPipeline:
         return f"{self.front_end.revision}; rules {RULES_REVISION}"
 
     def use_dictionary(self, dictionary: Dictionary | None) -> None:
-        """Read the user's words from now on; calls that are under way finish with the words they began with.
+        """Read the user's words from now on. Takes as long as their compilation; others read on meanwhile.
+
+        Words that are in use already are not compiled again.
 
         Raises:
             DictionaryError: the words cannot be compiled; those in use stay.
         """
+        dictionary = dictionary or None
+        if self._words.dictionary == dictionary:
+            return
         words = _Words(dictionary, lexicon_of(dictionary), FrontEnd(dictionary))
         with self._lock:
             self._words = words

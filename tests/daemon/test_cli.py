@@ -33,7 +33,7 @@ def test_help_and_version_import_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
-    for command in ("run", "say", "announce", "check", "next", "devices", "read", "reload", "voices"):
+    for command in ("run", "say", "announce", "check", "next", "devices", "read", "dictionary", "reload", "voices"):
         assert f" {command} " in done.stdout
     assert asagoe("--version").stdout.startswith("asagoe 0.")
 

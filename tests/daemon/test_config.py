@@ -168,6 +168,62 @@ def test_unreadable_files_are_errors_of_the_configuration(tmp_path):
             load_config(path)
 
 
+def test_the_dictionary_lies_beside_the_configuration(tmp_path, monkeypatch):
+    (tmp_path / "words.yaml").write_text("東横線: とうよこせん\nWi-Fi: わいふぁい\n")
+    (tmp_path / "c.yaml").write_text("dictionary: words.yaml\n")
+    monkeypatch.chdir("/")
+    config = load_config(tmp_path / "c.yaml")
+    assert [word.surface for word in config.words.words] == ["東横線", "Wi-Fi"]
+    assert config.words.source == str(tmp_path / "words.yaml")
+    (tmp_path / "c.yaml").write_text(f"dictionary: {tmp_path}/words.yaml\n")
+    assert load_config(tmp_path / "c.yaml").words == config.words
+    assert config.model_copy(update={"node": "x"}).words == config.words
+    assert not Config().words
+
+
+def test_mistakes_of_the_dictionary_come_with_those_of_the_configuration_each_in_its_own_file(tmp_path):
+    (tmp_path / "words.yaml").write_text("東急: とうきゅう\n東急: x\nWi-Fi: {reading: わい, akcent: 1}\n")
+    (tmp_path / "c.yaml").write_text("dictionary: words.yaml\nspeakers: {}\nnode: x\nnodes: x\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / "c.yaml")
+    lines = [str(problem) for problem in caught.value.problems]
+    places = [f"{tmp_path}/c.yaml:2", f"{tmp_path}/c.yaml:4", f"{tmp_path}/words.yaml:2", f"{tmp_path}/words.yaml:3"]
+    assert [line.split(": ")[0] for line in lines] == places
+    assert "reading 'x' must be 1 to 40 kana" in lines[2]
+    assert "has 'akcent'" in lines[3]
+
+
+def test_mistakes_of_the_dictionary_alone_are_errors_unless_it_is_left_out(tmp_path):
+    (tmp_path / "words.yaml").write_text("東急: x\n")
+    (tmp_path / "c.yaml").write_text("dictionary: words.yaml\ndefault_speaker: nobody\n")
+    with pytest.raises(ConfigError, match=r"c\.yaml:2: default_speaker(.|\n)*words\.yaml:1: '東急'"):
+        load_config(tmp_path / "c.yaml")
+    (tmp_path / "c.yaml").write_text("dictionary: words.yaml\n")
+    with pytest.raises(ConfigError, match=r"words\.yaml:1: '東急'"):
+        load_config(tmp_path / "c.yaml")
+    assert load_config(tmp_path / "c.yaml", with_words=False).dictionary == "words.yaml"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none.yaml", "none.yaml: cannot be read (No such file or directory); create it with asagoe dictionary add"),
+        (".", "cannot be read (Is a directory)"),
+        ("latin.yaml", "latin.yaml: not UTF-8"),
+        ("''", "dictionary: string should have at least 1 character"),
+        ("[a]", "dictionary: string is expected, got ['a']"),
+    ],
+)
+def test_a_dictionary_that_cannot_be_read_is_an_error_in_the_line_that_names_it(tmp_path, name, words):
+    (tmp_path / "latin.yaml").write_bytes("東急: とう".encode("cp932"))
+    (tmp_path / "c.yaml").write_text(f"node: x\ndictionary: {name}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / "c.yaml")
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(f"{tmp_path}/c.yaml:2: dictionary: ")
+    assert words.lower() in str(problem).lower()
+
+
 def test_a_byte_order_mark_does_not_matter(tmp_path):
     path = tmp_path / "bom.yaml"
     path.write_bytes(b"\xef\xbb\xbfnode: kitchen\n")

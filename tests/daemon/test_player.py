@@ -138,9 +138,9 @@ def test_gain_is_applied_and_changes_without_a_click(make_player):
         await playback.outcome
 
     asyncio.run(scenario())
-    sound = sink.samples[:RATE]
+    sound = sink.sound(1e-7)
     assert sound[0] == 0.5
-    assert sound[-1] == 0.0
+    assert len(sound) < 0.9 * RATE  # the rest of the second is silent
     assert np.abs(np.diff(sound)).max() < 0.002
 
 
@@ -166,17 +166,10 @@ def test_the_next_sink_goes_on_where_the_first_one_broke(make_player):
     reports = []
     broken, spare = MemorySink("usb"), MemorySink("spare", sample_rate=24_000)
     broken.fails_after = 9600
+    broken.vanishes = True
     player = make_player(broken, spare, on_sink=lambda *report: reports.append(report))
 
-    async def scenario():
-        playback = player.play("t", lambda: 1.0)
-        await playback.feed(Piece(tone(0.5), 0))
-        playback.complete()
-        await playback.started.wait()
-        broken.missing = True
-        return await playback.outcome
-
-    outcome = asyncio.run(scenario())
+    outcome = asyncio.run(play(player, Piece(tone(0.5), 0)))
     assert outcome.finished
     assert outcome.sink == "spare"
     heard = len(broken.samples) / RATE + len(spare.sound()) / 24_000

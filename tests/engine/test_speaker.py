@@ -162,6 +162,7 @@ def test_async_calls_give_the_same_sound_and_leave_the_loop_free(speaker, voice)
 
 def test_a_cancelled_async_call_stops_at_the_next_sentence(speaker, voice):
     async def scenario():
+        voice.delay = 0.1
         task = asyncio.create_task(speaker.agenerate("一。二。三。四。"))
         while not voice.spoken:
             await asyncio.sleep(0.005)

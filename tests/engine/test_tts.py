@@ -24,6 +24,13 @@ def test_importing_the_engine_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_embedded_voice_needs_no_runtime_of_neural_ones():
+    code = "import sys; from engine import TTS; TTS().load('mei').prepare().speakers['mei'].generate('何ですか')\n"
+    code += "print(sorted({'onnxruntime', 'onnx', 'torch', 'transformers'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_loading_a_voice_prints_nothing():
     code = "from engine import TTS; TTS().load('mei').prepare().speakers['mei'].generate('はい😀。…')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,7 +13,8 @@ from daemon.sinks.base import Block
 class MemorySink:
     """Keeps all samples. Paced like a device, or as quick as it can.
 
-    Faults: ``missing`` and ``busy`` refuse to open; ``fails_after`` breaks a write once so many samples were taken.
+    Faults: ``missing`` and ``busy`` refuse to open; ``fails_after`` breaks a write
+    once so many samples were taken, and with ``vanishes`` the device is missing from then on.
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class MemorySink:
         self.latency = 0.0
         self.paced = paced
         self.missing = False
+        self.vanishes = False
         self.busy = 0
         self.fails_after: int | None = None
         self.opened: list[str] = []
@@ -46,6 +48,7 @@ class MemorySink:
         assert self.is_open
         if self.fails_after is not None and len(self.samples) >= self.fails_after:
             self.fails_after = None
+            self.missing = self.vanishes
             raise SinkError(f"{self.name} went away")
         self._blocks.append(block)
         time.sleep(len(block) / self.sample_rate if self.paced else 0.0005)

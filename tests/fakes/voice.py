@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 
@@ -22,6 +23,7 @@ class ToneVoice:
         self.spoken: list[str] = []
         self.may_speak = threading.Event()
         self.may_speak.set()
+        self.delay = 0.0
         self.error: Exception | None = None
         self.refused: str | None = None
         self.closed = 0
@@ -32,6 +34,7 @@ class ToneVoice:
 
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
         self.may_speak.wait(5)
+        time.sleep(self.delay)
         if self.error is not None:
             raise self.error
         self.spoken.append(sentence.text)

@@ -180,7 +180,7 @@ def dotted_month_day(match: re.Match[str]) -> str | None:
     return _date(match[1], match[2], match["week"])
 
 
-@rule("date", Kind.DATE, "0", r"(?<![\d/.:])(\d{1,2})(?![\d/.:年月日時分秒個本回度%円枚人])")
+@rule("date", Kind.DATE, "0", r"(?<![\d/.:])(\d{1,2})(?![\d/.:年月日時分秒個本回度%円枚人°A-Za-z])")
 def day_of_range(match: re.Match[str]) -> str | None:
     """The 3 of 12/1〜3."""
     lead = re.search(rf"(\d{{1,2}})/(\d{{1,2}})(?:{WEEKDAY})?[ ]?[〜-][ ]?$", before(match, 24))

@@ -149,6 +149,14 @@ def plus_minus(match: re.Match[str]) -> str | None:
     return "プラスマイナス" if not re.search(r"[\dA-Za-z]$", before(match, 1)) or match[1] == "±" else None
 
 
+@rule("sign", Kind.SIGN, " ", rf"[ ]-(?={NUMBER}[ ]?(?:{SYMBOL}|度))")
+def minus_after_a_space(match: re.Match[str]) -> str | None:
+    """最低 -3℃, 14:30 -3℃, 12/1 -3℃; 20 -25℃ and 20℃ -25℃ are ranges all the same."""
+    lead = before(match, 8)
+    value = re.search(rf"\d[ ]?(?:{SYMBOL}|度)?$", lead) and not re.search(r"\d:\d\d$|\d/\d{1,2}$", lead)
+    return None if value else " マイナス"
+
+
 @rule("sign", Kind.SIGN, "-▲△", r"[-▲△](?=[¥$€£]?\.?\d)")
 def minus(match: re.Match[str]) -> str | None:
     """-3℃, 前日差-2℃, -¥500, ▲5%."""
@@ -342,6 +350,7 @@ RULES: tuple[Rule, ...] = (
     caret,
     lone_power_sign,
     plus_minus,
+    minus_after_a_space,
     minus,
     plus,
     times,

@@ -95,13 +95,15 @@ def test_many_words_are_compiled_at_once() -> None:
         ("東急: {reading: とう, accent: 3}\n", "words.yaml:1: '東急': accent '3' must be a whole number from 0 to 2"),
         ("東急: {reading: とう, priority: high}\n", "words.yaml:1: '東急': priority 'high' must be a whole number"),
         ("東急: {reading: とう, part of speech: verb}\n", "words.yaml:1: '東急': part of speech 'verb' is not known"),
+        ("東急: {[reading]: とう}\n", "words.yaml:1: '東急' has a list or mapping as a key; known are accent"),
         ("東急: [とう]\n", "words.yaml:1: '東急' needs a reading"),
         ('"a|b": あ\n', "words.yaml:1: surface 'a|b' must have"),
         ('"": あ\n', "words.yaml:1: surface '' must have"),
         ("- 東急\n", "words.yaml:1: expected lines of the form"),
         ("東急: とう\n  x: [\n", "words.yaml:2: not YAML"),
         ("[" * 100_000, "words.yaml"),
-        ("東急: \x00\n", "words.yaml: not YAML"),
+        ("東急: \x00\n", "words.yaml:1: not YAML"),
+        ("東急: とう\n京急: \x07\n", "words.yaml:2: not YAML"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(text: str, message: str) -> None:
@@ -140,6 +142,50 @@ def test_a_word_is_removed_without_touching_the_rest() -> None:
     assert without_word(block, "東急") == "\n# next\n京王: けいおう\n"
     with pytest.raises(DictionaryError, match="'京急' is not in the dictionary"):
         without_word(FILE, "京急")
+
+
+def test_a_comment_behind_a_changed_word_stays() -> None:
+    changed = with_word(FILE, Word("愛犬ポチ", "ぽち"))
+    assert changed.splitlines()[-1] == "愛犬ポチ: ぽち   # the dog"
+    assert changed.splitlines()[:-1] == FILE.splitlines()[:-1]
+
+
+def test_a_reading_in_a_block_of_text_goes_with_its_word_alone() -> None:
+    text = "東急: とうきゅう\n京急: |-\n  けいきゅう\n京王: けいおう\n"
+    assert without_word(text, "京急") == "東急: とうきゅう\n京王: けいおう\n"
+    assert with_word(text, Word("京急", "ケイキュー")) == "東急: とうきゅう\n京急: ケイキュー\n京王: けいおう\n"
+
+
+@pytest.mark.parametrize("text", ["{東急: とうきゅう, 京急: けいきゅう}\n", "{東急: とうきゅう,\n京急: けいきゅう}\n"])
+def test_what_cannot_be_changed_without_harm_to_others_is_left_alone(text: str) -> None:
+    for change in (lambda: without_word(text, "京急"), lambda: with_word(text, Word("京急", "けい"))):
+        with pytest.raises(DictionaryError, match="give every entry lines of its own"):
+            change()
+
+
+def test_every_mistake_is_there_for_programs() -> None:
+    with pytest.raises(DictionaryError) as caught:
+        parse_dictionary("a: x\nb: y\n", "words.yaml")
+    assert [(mistake.source, mistake.line) for mistake in caught.value.mistakes] == [
+        ("words.yaml", 1),
+        ("words.yaml", 2),
+    ]
+
+
+def test_no_room_for_the_compiler_is_an_error_of_the_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
+    with pytest.raises(DictionaryError, match=r"cannot compile the dictionary: .*No such file"):
+        TextPipeline().use_dictionary(Dictionary((Word("謎町", "なぞまち"),)))
+
+
+def test_words_that_are_in_use_are_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = TextPipeline()
+    pipeline.use_dictionary(Dictionary((Word("謎町", "あまち"),)))
+    before = pipeline.front_end
+    pipeline.use_dictionary(Dictionary((Word("謎町", "あまち"),), source="elsewhere"))
+    assert pipeline.front_end is before
+    pipeline.use_dictionary(None)
+    assert pipeline.kana("謎町") != "アマチ"
 
 
 def test_a_wrong_word_is_not_added() -> None:
