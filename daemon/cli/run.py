@@ -68,7 +68,10 @@ def _greet(service: Service, explicit: Path | None) -> None:
         return
     where = f"{mqtt.bind}:{mqtt.port}" if mqtt.embedded else str(mqtt.url)
     if not service.has_broker:
-        print("\nMQTT is not available now (the reason stands above); the schedule is spoken all the same.\n", file=stderr())
+        print(
+            "\nMQTT is not available now (the reason stands above); the schedule is spoken all the same.\n",
+            file=stderr(),
+        )
         return
     command = [*_this_program(), "announce", *(["--config", str(explicit.absolute())] if explicit else [])]
     print(
