@@ -292,7 +292,7 @@ class Announcer:
         assert current.playback is not None  # noqa: S101
         await current.playback.started.wait()
         if current.timings.first_sample is None:
-            current.timings.first_sample = self._clock.monotonic()
+            current.timings.first_sample = current.playback.first_sample
         details: dict[str, Any] = {"speaker": job.speaker.name}
         if current.item.interruptions:
             details["resumed_at"] = current.item.resume_at

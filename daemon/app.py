@@ -93,6 +93,7 @@ class Service:
         self._reloading = asyncio.Lock()
         self._reload_wanted = False
         self._is_ready = False
+        self.has_broker = False
         self.zone = config.timezone or ZoneInfo(str(get_localzone()))
         self.topics = Topics(config.mqtt.base_topic, config.node, tuple(config.groups))
 
@@ -128,6 +129,7 @@ class Service:
         self._player = self._start_player(stack)
         self._announcer = await self._start_announcer(stack)
         self._gateway = await self._start_mqtt(stack)
+        stack.callback(self._announcer.shut_down)
         self._scheduler = await self._start_schedule(stack)
         await self._start_fetching(stack)
         await self._start_watchdog(stack)
@@ -218,13 +220,10 @@ class Service:
             return gateway
         try:
             address = broker_address(mqtt)
-            if mqtt.embedded:
-                embedded = EmbeddedBroker(mqtt.bind, mqtt.port)
-                await asyncio.to_thread(embedded.start)
-                stack.callback(embedded.stop)
         except UnavailableError as error:
             _log.error("%s", error)
             return gateway
+        own = mqtt.embedded and await self._start_embedded_broker(stack)
         broker = PahoBroker(
             address,
             client_id=mqtt.client_id or f"asagoe-{self.config.node}",
@@ -234,14 +233,25 @@ class Service:
             keepalive=round(mqtt.keepalive),
             on_message=gateway.on_message,
             on_connection=gateway.on_connection,
-            protocol=MQTT_3_1_1 if mqtt.embedded else MQTT_5,
+            protocol=MQTT_3_1_1 if own else MQTT_5,
         )
         gateway.attach(broker)
         broker.start()
         stack.push_async_callback(broker.stop)
         stack.callback(gateway.say_goodbye)
-        stack.callback(self._announcer.shut_down)
+        self.has_broker = True
         return gateway
+
+    async def _start_embedded_broker(self, stack: AsyncExitStack) -> bool:
+        """Start the broker inside the service; where its port is taken, a broker that answers there will do."""
+        embedded = EmbeddedBroker(self.config.mqtt.bind, self.config.mqtt.port)
+        try:
+            await asyncio.to_thread(embedded.start)
+        except UnavailableError as error:
+            _log.warning("%s; until then the broker that answers there is used", error)
+            return False
+        stack.callback(embedded.stop)
+        return True
 
     async def _start_schedule(self, stack: AsyncExitStack) -> Scheduler:
         timers = APSchedulerTimers()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 from platformdirs import user_state_path
@@ -24,5 +26,13 @@ def phrase_folder(configured: str | None) -> Path:
 
 
 def recordings_folder() -> Path:
-    """Where announcements are written when no sound device can be used."""
-    return state_folder() / "announcements"
+    """Where announcements are written when no sound device can be used: below the state folder, if that can be written.
+
+    Where it cannot (a home that is missing, a disk that is read-only), below the folder for temporary files.
+    """
+    folder = state_folder() / "announcements"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    if os.access(folder, os.W_OK | os.X_OK):
+        return folder
+    return Path(tempfile.gettempdir()) / f"asagoe-announcements-{os.getuid()}"

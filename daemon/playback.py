@@ -59,6 +59,7 @@ class Playback:
         self.gain = gain
         self.outcome: asyncio.Future[Outcome] = loop.create_future()
         self.started = asyncio.Event()
+        self.first_sample: float | None = None
         self._loop = loop
         self._pieces: deque[Piece] = deque()
         self._complete = False
@@ -121,8 +122,9 @@ class Playback:
             if not self._pieces and not self._complete and not self._stopped:
                 self._changed.wait(seconds)
 
-    def begun(self) -> None:
-        """The first sample was written."""
+    def begun(self, moment: float) -> None:
+        """The first sample was written, at a moment of the monotonic clock."""
+        self.first_sample = moment
         self._tell(self.started.set)
 
     def end(self, outcome: Outcome | PlaybackError) -> None:

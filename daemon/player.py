@@ -210,7 +210,7 @@ class Player:
             self._robust_write(playback, block)
             if state.first_sample is None:
                 state.first_sample = time.monotonic()
-                playback.begun()
+                playback.begun(state.first_sample)
             at += step
             state.seconds += len(block) / rate
             if self.sample_rate != rate:  # another sink went on: the rest at its rate

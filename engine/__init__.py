@@ -12,6 +12,7 @@ Example:
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from engine.speaker import Plan, Segment, Speaker, Spoken
     from engine.text import Dictionary, Dropped, Sentence, Word, load_dictionary
     from engine.tts import TTS
+
+# ONNX Runtime reports to its maker from release 1.32 on unless this is set before it is imported, and keeps a device id
+# and the paths of programs in the user's cache. A speaker in somebody's home reports to nobody.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _HOME = {
     "Audio": "engine.audio",

@@ -39,8 +39,8 @@ def loudness(samples: Samples, sample_rate: int) -> float:
     loud = power[_lufs(power) > _ABSOLUTE_GATE]
     if not len(loud):
         return -np.inf
-    gate = _lufs(loud.mean()) + _RELATIVE_GATE
-    return float(_lufs(loud[_lufs(loud) > gate].mean()))
+    gate = _lufs(loud.mean(keepdims=True))[0] + _RELATIVE_GATE
+    return float(_lufs(loud[_lufs(loud) > gate].mean(keepdims=True))[0])
 
 
 def even_out(samples: Samples, sample_rate: int, *, target: float = TARGET_LUFS, volume: float = 1.0) -> Samples:

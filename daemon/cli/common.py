@@ -45,5 +45,8 @@ def fail(message: str, code: int = 1) -> int:
 
 
 def text_or_stdin(text: str) -> str:
-    """The argument, or standard input for ``-``."""
-    return sys.stdin.read() if text == "-" else text
+    """The argument, or standard input for ``-``; exits where it is no text in this locale."""
+    read = sys.stdin.read() if text == "-" else text
+    if any("\ud800" <= character <= "\udfff" for character in read):
+        sys.exit(fail(f"the text is not valid in this locale's encoding ({sys.getfilesystemencoding()}); send UTF-8"))
+    return read

@@ -53,17 +53,27 @@ def reload_service(explicit: Path | None) -> int:
     return 0
 
 
+def _this_program() -> list[str]:
+    installed = Path(sys.executable).with_name("asagoe")
+    on_path = shutil.which("asagoe")
+    if on_path is not None and Path(on_path).absolute() == installed.absolute():
+        return ["asagoe"]
+    return [str(installed)] if installed.exists() else [sys.executable, "-m", "daemon"]
+
+
 def _greet(service: Service, explicit: Path | None) -> None:
     """Say how to speak to it, in commands that can be pasted."""
     mqtt, base = service.config.mqtt, service.topics.own
     if mqtt.broker == "none":
         return
-    program = Path(sys.argv[0])
-    on_path = shutil.which("asagoe")
-    same = on_path is not None and Path(on_path).resolve() == program.resolve()
-    command = ["asagoe" if same or not program.exists() else str(program), "announce"]
-    command += ["--config", str(explicit)] if explicit else []
     where = f"{mqtt.bind}:{mqtt.port}" if mqtt.embedded else str(mqtt.url)
+    if not service.has_broker:
+        print(
+            "\nMQTT is not available now (the reason stands above); the schedule is spoken all the same.\n",
+            file=stderr(),
+        )
+        return
+    command = [*_this_program(), "announce", *(["--config", str(explicit.absolute())] if explicit else [])]
     print(
         f"\nSpeak to it:\n"
         f"  {shlex.join(command)} '洗濯が終わりました'\n"

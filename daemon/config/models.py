@@ -216,6 +216,7 @@ class ScheduleEntryConfig(Model):
     style: str | None = None
     speed: float | None = _option("speed")
     pitch: float | None = _option("pitch")
+    intonation: float | None = _option("intonation")
     volume: Percent | None = None
     chime: str | None = None
     end_chime: str | None = None

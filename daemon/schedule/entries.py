@@ -35,7 +35,7 @@ def announcement_of(
     occurrence: Occurrence, config: ScheduleEntryConfig, defaults: AnnouncementDefaults, clock: Clock
 ) -> Announcement:
     """What is said at an occurrence. Its id names the occurrence, so that it is said once whatever happens."""
-    options = config.model_dump(include={"style", "speed", "pitch"}, exclude_none=True)
+    options = config.model_dump(include={"style", "speed", "pitch", "intonation"}, exclude_none=True)
     priority = Priority.named(config.priority or defaults.priority)
     return Announcement(
         id=f"{occurrence.entry.id}@{occurrence.due:%Y%m%dT%H%M%SZ}",

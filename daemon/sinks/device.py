@@ -145,7 +145,7 @@ def _library() -> ModuleType:
     try:
         import sounddevice  # noqa: PLC0415 - starts PortAudio, which takes 0.1 s
     except OSError as error:
-        message = "PortAudio is not installed: apt install libportaudio2"
+        message = "PortAudio is not installed: sudo apt-get install -y libportaudio2"
         raise SinkMissingError(message) from error
     return sounddevice  # type: ignore[no-any-return]
 

@@ -178,7 +178,9 @@ class Listener:
     def __init__(self, port: int, base: str):
         self.base = base
         self.messages: list[tuple[float, str, str, bool]] = []
-        self.client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"test-{os.getpid()}-{port}")
+        self.client = paho.Client(
+            CallbackAPIVersion.VERSION2, client_id=f"test-{os.getpid()}-{port}-{base.replace('/', '-')}"
+        )
         self.client.on_message = lambda _c, _u, m: self.messages.append(
             (time.time(), m.topic, m.payload.decode(errors="replace"), m.retain)
         )
@@ -233,6 +235,7 @@ class Service:
 
     def start(self, ready: bool = True):
         self.write_config()
+        before = len(self.log) if (self.folder / "service.log").exists() else 0
         with (self.folder / "service.log").open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "daemon", "run", "--config", str(self.path)],
@@ -242,7 +245,9 @@ class Service:
                 cwd=self.folder,
             )
         if ready:
-            wait_for(lambda: "service: ready" in self.log or self.process.poll() is not None, 30, "the service")
+            wait_for(
+                lambda: "service: ready" in self.log[before:] or self.process.poll() is not None, 30, "the service"
+            )
             assert self.process.poll() is None, self.log
 
     def stop(self) -> int:

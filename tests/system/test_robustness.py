@@ -13,7 +13,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from tests.system.house import House, Service, free_port, sounds, wait_for
+from tests.system.house import House, Listener, Service, free_port, sounds, wait_for
 
 NULL = {"audio": {"device": "null", "volume": 100}}
 
@@ -236,8 +236,6 @@ def test_two_services_of_one_node_are_told_apart(make_house):
 
 
 def test_the_embedded_broker_serves_a_house_that_has_none(tmp_path):
-    from tests.system.house import Listener
-
     port = free_port()
     service = Service(tmp_path, {"node": "solo", "mqtt": {"port": port}, **NULL})
     service.start()
@@ -251,14 +249,19 @@ def test_the_embedded_broker_serves_a_house_that_has_none(tmp_path):
         assert service.stop() == 0
 
 
-def test_a_taken_port_of_the_embedded_broker_is_one_sentence_and_the_schedule_goes_on(make_house, tmp_path):
+def test_where_the_port_of_the_embedded_broker_is_taken_the_broker_that_answers_there_is_used(make_house, tmp_path):
     house = make_house(NULL, sound=False)
     folder = tmp_path / "second"
     folder.mkdir()
     service = Service(folder, {"node": "second", "mqtt": {"port": house.mosquitto.port}, **NULL})
     service.start()
     assert f"set mqtt.url: mqtt://127.0.0.1:{house.mosquitto.port}" in service.log
-    assert service.stop() == 0
+    other = Listener(house.mosquitto.port, "asagoe/second")
+    try:
+        wait_for(lambda: "online" in other.of("availability"), 10, "the second node")
+    finally:
+        other.stop()
+        assert service.stop() == 0
 
 
 class Proxy:

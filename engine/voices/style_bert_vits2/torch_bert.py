@@ -68,9 +68,9 @@ class TorchBert:
             VoiceNotAvailableError: the vocabulary has more tokens than the model.
         """
         known = int(self._model.config.vocab_size)
-        if int(token_ids.max()) >= known:
+        if int(np.max(token_ids)) >= known:
             message = (
-                f"vocab.txt has token {int(token_ids.max())}, but the BERT in {self._folder} knows {known}; {_AGAIN}"
+                f"vocab.txt has token {int(np.max(token_ids))}, but the BERT in {self._folder} knows {known}; {_AGAIN}"
             )
             raise VoiceNotAvailableError(message)
         with torch.inference_mode():

@@ -298,3 +298,16 @@ def test_a_closed_voice_is_closed_once(tree: Path, root_cache: Path):
     with pytest.raises(VoiceNotAvailableError, match="was unloaded"):
         speaker.generate("はい。")
     tts.close()
+
+
+def test_loading_a_neural_voice_reports_to_nobody(tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    code = "import engine, onnxruntime, os; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    home = os.environ | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / ".cache")}
+    home.pop("ORT_DISABLE_TELEMETRY", None)
+    done = subprocess.run([sys.executable, "-c", code], env=home, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+    assert not list(tmp_path.rglob("*onnxruntime*"))
