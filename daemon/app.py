@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import faulthandler
 import logging
-import os
-import signal
-import ssl
-import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from tzlocal import get_localzone
@@ -27,12 +21,12 @@ from daemon import events
 from daemon.announcer import Announcer
 from daemon.clock import Clock, SystemClock
 from daemon.config import Config, ConfigError, load_config
-from daemon.config.models import MqttConfig
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
 from daemon.folders import phrase_folder, recordings_folder
-from daemon.logs import set_up_logging, stderr
-from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, Address, PahoBroker, Will
+from daemon.logs import set_up_logging
+from daemon.mqtt.address import broker_address
+from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, PahoBroker, Will
 from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.gateway import OFFLINE, Gateway
 from daemon.mqtt.topics import Topics
@@ -44,6 +38,8 @@ from daemon.schedule.entries import announcement_of, entries_of
 from daemon.schedule.scheduler import Missed, Occurrence, Scheduler
 from daemon.schedule.timers import APSchedulerTimers
 from daemon.service.notify import Notifier, SystemdNotifier
+from daemon.service.signals import listen_to_signals
+from daemon.service.tasks import Background, running
 from daemon.service.watchdog import feed_watchdog
 from daemon.sinks import Sink, make_sink
 from daemon.speakers import SpeakerKeeper
@@ -56,9 +52,6 @@ EXIT_STOPPED = 0
 EXIT_FAILED = 1
 EXIT_CONFIG = 78
 """EX_CONFIG of sysexits.h; the unit does not restart on it."""
-
-_STOP_DEADLINE = 4.0
-"""Seconds after which a stop that hangs is cut short: systemd and people wait for five."""
 
 
 class Service:
@@ -89,7 +82,7 @@ class Service:
         self._stop = asyncio.Event()
         self._bus = Events()
         self._audio: dict[str, Any] = {"sink": None, "audible": None, "problem": None}
-        self._background: set[asyncio.Task[None]] = set()
+        self._background = Background()
         self._reloading = asyncio.Lock()
         self._reload_wanted = False
         self._is_ready = False
@@ -100,7 +93,7 @@ class Service:
     async def run(self) -> int:
         """Start everything, serve until a signal, stop everything; returns the exit code."""
         async with AsyncExitStack() as stack:
-            self._listen_to_signals()
+            listen_to_signals(stop=self._stop, reload=self._reload_soon)
             asked = asyncio.create_task(self._stop.wait(), name="asked to stop")
             starting = asyncio.create_task(self._start(stack), name="start")
             await asyncio.wait({asked, starting}, return_when=asyncio.FIRST_COMPLETED)
@@ -151,15 +144,6 @@ class Service:
 
     # The parts, in the order in which they start.
 
-    def _listen_to_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._ask_to_stop)
-        loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
-        # kill -USR1 shows what every thread and task is doing; the threads also when the loop is stuck.
-        loop.add_signal_handler(signal.SIGUSR1, _show_tasks)
-        faulthandler.register(signal.SIGUSR1, file=stderr(), all_threads=True, chain=True)
-
     async def _start_voices(self, stack: AsyncExitStack) -> TTS:
         self._notifier.status("loading voices")
         tts = TTS(mirrors=self.config.mirrors)
@@ -201,7 +185,7 @@ class Service:
             bus=self._bus,
             volume=self.config.audio.volume,
         )
-        self._announcing = await stack.enter_async_context(_running(announcer.run(), "announcer"))
+        self._announcing = await stack.enter_async_context(running(announcer.run(), "announcer"))
         return announcer
 
     async def _start_mqtt(self, stack: AsyncExitStack) -> Gateway:
@@ -269,12 +253,12 @@ class Service:
         )
         self._planned = entries_of(self.config)
         scheduler.replace([entry for entry, _ in self._planned.values()])
-        self._guarding = await stack.enter_async_context(_running(scheduler.guard(), "clock guard"))
+        self._guarding = await stack.enter_async_context(running(scheduler.guard(), "clock guard"))
         return scheduler
 
     async def _start_fetching(self, stack: AsyncExitStack) -> None:
         self._speakers.on_change = self._gateway.on_change
-        await stack.enter_async_context(_running(self._speakers.keep(), "speakers"))
+        await stack.enter_async_context(running(self._speakers.keep(), "speakers"))
 
     async def _start_watchdog(self, stack: AsyncExitStack) -> None:
         parts = {
@@ -282,7 +266,7 @@ class Service:
             "announcer": lambda: not self._announcing.done(),
             "clock guard": lambda: not self._guarding.done(),
         }
-        await stack.enter_async_context(_running(feed_watchdog(self._notifier, self._clock, parts), "watchdog"))
+        await stack.enter_async_context(running(feed_watchdog(self._notifier, self._clock, parts), "watchdog"))
 
     # What happens while it runs.
 
@@ -310,7 +294,7 @@ class Service:
             else:
                 _log.debug("%s is rendered ahead, %d new sentences", occurrence.entry.id, fresh)
 
-        self._in_background(render(), f"prepare {occurrence.entry.id}")
+        self._background.start(render(), f"prepare {occurrence.entry.id}")
 
     def _due(self, occurrence: Occurrence) -> None:
         self._announcer.submit(self._announcement(occurrence))
@@ -348,19 +332,11 @@ class Service:
             make_sink(name, recordings=audio.recordings, preferred_rate=rate) for name in dict.fromkeys(names) if name
         ]
 
-    def _ask_to_stop(self) -> None:
-        """Stop; whatever hangs on the way, the process ends in time: a timer of its own thread sees to that."""
-        if not self._stop.is_set():
-            self._stop.set()
-            last_resort = threading.Timer(_STOP_DEADLINE, _give_up)
-            last_resort.daemon = True
-            last_resort.start()
-
     def _reload_soon(self) -> None:
         if not self._is_ready:
             self._reload_wanted = True  # after the start, which reads the old file to its end
             return
-        self._in_background(self._reload(), "reload")
+        self._background.start(self._reload(), "reload")
 
     async def _reload(self) -> None:
         """Read the configuration and its dictionary again; a broken file changes nothing."""
@@ -408,63 +384,6 @@ class Service:
         )
         return f"{len(self._tts.speakers)} speaker(s), {coming}"
 
-    def _in_background(self, work: Any, name: str) -> None:
-        task = asyncio.get_running_loop().create_task(work, name=name)
-        self._background.add(task)
-        task.add_done_callback(self._background_ended)
-
-    def _background_ended(self, task: asyncio.Task[None]) -> None:
-        self._background.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            _log.error("a defect in the task %s", task.get_name(), exc_info=task.exception())
-
-
-@asynccontextmanager
-async def _running(work: Any, name: str) -> AsyncIterator[asyncio.Task[None]]:
-    """A task that runs as long as the block, then is cancelled and waited for."""
-    task: asyncio.Task[None] = asyncio.create_task(work, name=name)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-
-
-def broker_address(mqtt: MqttConfig) -> Address:
-    """Where the broker is.
-
-    Raises:
-        UnavailableError: a certificate cannot be read.
-    """
-    if mqtt.embedded:
-        return Address(mqtt.bind, mqtt.port)
-    parts = urlsplit(str(mqtt.url))
-    context = None
-    if parts.scheme == "mqtts":
-        tls = mqtt.tls
-        try:
-            context = ssl.create_default_context(cafile=tls.ca if tls else None)
-            if tls and tls.certificate:
-                context.load_cert_chain(tls.certificate, tls.key)
-        except OSError as error:
-            message = f"mqtt.tls: a certificate cannot be read ({error})"
-            raise UnavailableError(message) from error
-    port = parts.port or (8883 if context else 1883)
-    password = mqtt.password.reveal() if mqtt.password else None
-    return Address(str(parts.hostname), port, context, mqtt.username or parts.username, password)
-
 
 def _differs(old: Config, new: Config, key: str) -> bool:
     return bool(getattr(old, key) != getattr(new, key))
-
-
-def _show_tasks() -> None:
-    for task in asyncio.all_tasks():
-        task.print_stack(file=stderr())
-
-
-def _give_up() -> None:
-    _log.error("stopping takes too long; going now")
-    logging.shutdown()
-    os._exit(EXIT_STOPPED)

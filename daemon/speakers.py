@@ -55,8 +55,7 @@ class SpeakerKeeper:
         Raises:
             PrepareError: not one speaker is ready, not even the embedded one.
         """
-        for name, speaker in config.speakers.items():
-            self._tts.load(name, source=speaker.source, voice=speaker.name, **speaker.defaults())
+        await asyncio.to_thread(self._declare, config)
         failures = await self._prepare()
         if failures and EMBEDDED not in self._tts.speakers:
             self._tts.load(EMBEDDED, source="openjtalk:mei")
@@ -65,6 +64,11 @@ class SpeakerKeeper:
             raise PrepareError(failures)
         self._note({name: str(error) for name, error in failures.items() if name in config.speakers})
         self._changed.set()
+
+    def _declare(self, config: Config) -> None:
+        """Off the loop: a speaker that is replaced first finishes the sentence that it is at."""
+        for name, speaker in config.speakers.items():
+            self._tts.load(name, source=speaker.source, voice=speaker.name, **speaker.defaults())
 
     async def keep(self) -> None:
         """Fetch and load what is missing, again and again with growing pauses; ends only by being cancelled."""

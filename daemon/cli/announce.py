@@ -14,8 +14,8 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from daemon import events
 from daemon.announcement import new_id
-from daemon.app import broker_address
 from daemon.cli.common import err, fail, out, printable, read_config, text_or_stdin
+from daemon.mqtt.address import broker_address
 from daemon.mqtt.broker import Address
 from daemon.mqtt.topics import Topics
 
