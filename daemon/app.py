@@ -24,6 +24,7 @@ from daemon.config import Config, ConfigError, load_config
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
 from daemon.folders import phrase_folder, recordings_folder
+from daemon.health import PERIOD, Health
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
 from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, PahoBroker, Will
@@ -125,6 +126,7 @@ class Service:
         stack.callback(self._announcer.shut_down)
         self._scheduler = await self._start_schedule(stack)
         await self._start_fetching(stack)
+        await self._start_reports(stack)
         await self._start_watchdog(stack)
 
     def _failed_to_start(self, error: BaseException | None) -> int:
@@ -189,6 +191,13 @@ class Service:
         return announcer
 
     async def _start_mqtt(self, stack: AsyncExitStack) -> Gateway:
+        health = Health(
+            self._clock,
+            speakers=lambda: self._tts.speakers,
+            problems=lambda: self._speakers.problems,
+            audio=lambda: self._audio,
+            counters=lambda: self._announcer.counters,
+        )
         gateway = Gateway(
             announcer=self._announcer,
             settings=self.config.announcements,
@@ -196,8 +205,10 @@ class Service:
             clock=self._clock,
             zone=self.zone,
             snapshot=self.snapshot,
+            health=health.report,
         )
         self._bus.listen(gateway.on_event)
+        self._bus.listen(health.on_event)
         self._announcer.on_change = gateway.on_change
         mqtt = self.config.mqtt
         if mqtt.broker == "none":
@@ -257,8 +268,16 @@ class Service:
         return scheduler
 
     async def _start_fetching(self, stack: AsyncExitStack) -> None:
-        self._speakers.on_change = self._gateway.on_change
+        self._speakers.on_change = self._speakers_changed
         await stack.enter_async_context(running(self._speakers.keep(), "speakers"))
+
+    async def _start_reports(self, stack: AsyncExitStack) -> None:
+        async def report() -> None:
+            while True:
+                self._gateway.publish_health()
+                await self._clock.sleep(PERIOD)
+
+        await stack.enter_async_context(running(report(), "health"))
 
     async def _start_watchdog(self, stack: AsyncExitStack) -> None:
         parts = {
@@ -282,6 +301,10 @@ class Service:
             now=self._clock.now(),
             zone=self.zone,
         )
+
+    def _speakers_changed(self) -> None:
+        self._gateway.on_change()
+        self._gateway.publish_health()
 
     def _prepare(self, occurrence: Occurrence) -> None:
         announcement = self._announcement(occurrence)

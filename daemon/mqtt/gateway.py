@@ -38,6 +38,7 @@ class Gateway:
         clock: for receiving times.
         zone: of times without an offset.
         snapshot: gives the state as a JSON object.
+        health: gives the health as a JSON object.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Gateway:
         clock: Clock,
         zone: ZoneInfo,
         snapshot: Callable[[], dict[str, Any]],
+        health: Callable[[], dict[str, Any]],
     ) -> None:
         self._announcer = announcer
         self.settings = settings
@@ -56,6 +58,7 @@ class Gateway:
         self._clock = clock
         self._zone = zone
         self._snapshot = snapshot
+        self._health = health
         self._broker: Broker | None = None
         self._pending_state: asyncio.TimerHandle | None = None
         self._closing = False
@@ -79,6 +82,14 @@ class Gateway:
         if up and self._broker is not None:
             self._broker.publish(self._topics.out("availability"), ONLINE, retain=True)
             self._publish_state()
+            self.publish_health()
+
+    def publish_health(self) -> None:
+        """Publish how the service is, if the broker is there to hear it."""
+        if self._broker is not None and self._broker.connected:
+            self._broker.publish(
+                self._topics.out("health"), json.dumps(self._health(), ensure_ascii=False), retain=True
+            )
 
     def say_goodbye(self) -> None:
         """Say that the service stops on purpose; what comes from now on is left to the broker."""

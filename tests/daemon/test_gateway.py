@@ -61,6 +61,7 @@ def house():
                 clock=SystemClock(),
                 zone=ZoneInfo("Asia/Tokyo"),
                 snapshot=lambda: {"state": "idle"},
+                health=lambda: {"version": "1"},
             )
             self.gateway.attach(self.broker)
             self.acknowledged = 0
@@ -159,6 +160,7 @@ def test_connecting_publishes_availability_and_state_and_stopping_says_so(house)
     assert house.broker.published == [
         ("asagoe/kitchen/availability", "online", True),
         ("asagoe/kitchen/state", '{"state": "idle"}', True),
+        ("asagoe/kitchen/health", '{"version": "1"}', True),
         ("asagoe/kitchen/availability", "stopped", True),
     ]
 

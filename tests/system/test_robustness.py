@@ -320,3 +320,12 @@ def test_a_half_open_connection_is_noticed_and_replaced(tmp_path):
             assert house.ended(house.announce("つながりました。"))[0]["event_type"] == "finished"
     finally:
         proxy.close()
+
+
+def test_health_is_published_and_names_the_last_error(make_house):
+    house = make_house(NULL, sound=False)
+    wait_for(lambda: house.listener.of("health"), 10, "health")
+    health = json.loads(house.listener.of("health")[-1])
+    assert health["speakers"]["mei"]["state"] == "ready"
+    assert 30 < health["memory_mb"] < 400
+    assert health["last_error"] is None
