@@ -8,10 +8,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
-import zipfile
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from pathlib import Path
@@ -54,18 +52,6 @@ def seconds_to_end(service, number=signal.SIGTERM, limit=30):
 
 
 # The process: start, stop, reload.
-
-
-def test_an_editable_install_imports_the_whole_daemon_from_any_folder(tmp_path):
-    from hatchling.builders.wheel import WheelBuilder
-
-    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path / "dist"), versions=["editable"])
-    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
-    code = (
-        f"import site; site.addsitedir({str(tmp_path / 'site')!r}); import daemon.cli; print(daemon.__distribution__)"
-    )
-    ran = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.stdout.strip() == "asagoe", ran.stderr
 
 
 def test_a_pid_file_that_a_power_cut_left_does_not_keep_it_from_starting(tmp_path):

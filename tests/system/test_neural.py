@@ -40,7 +40,10 @@ def last_sound(folder: Path) -> np.ndarray:
 def test_neural_speakers_speak_beside_one_that_is_missing(house, tmp_path):
     state = house.listener.state()
     assert state["speakers"] == {"f1": "ready", "f2": "ready", "ghost": "unavailable"}
-    assert "speaker ghost is not available: there is no folder /no/such/folder" in house.service.log
+    assert (
+        "speaker ghost is not available, the embedded voice speaks for it: there is no folder /no/such/folder"
+        in house.service.log
+    )
 
     def say(**fields):
         name = house.announce("今日は良い天気ですね。", **fields)
