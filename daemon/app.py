@@ -13,9 +13,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from zoneinfo import ZoneInfo
-
-from tzlocal import get_localzone
 
 from daemon import events
 from daemon.announcer import Announcer
@@ -23,7 +20,7 @@ from daemon.clock import Clock, SystemClock
 from daemon.config import Config, ConfigError, load_config
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
-from daemon.folders import phrase_folder, recordings_folder
+from daemon.folders import phrase_folder
 from daemon.health import PERIOD, Health
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
@@ -42,7 +39,7 @@ from daemon.service.notify import Notifier, SystemdNotifier
 from daemon.service.signals import listen_to_signals
 from daemon.service.tasks import Background, running
 from daemon.service.watchdog import feed_watchdog
-from daemon.sinks import Sink, make_sink
+from daemon.sinks import sinks_of
 from daemon.speakers import SpeakerKeeper
 from daemon.state import snapshot
 from engine import TTS, DictionaryError, EngineError
@@ -88,7 +85,7 @@ class Service:
         self._reload_wanted = False
         self._is_ready = False
         self.has_broker = False
-        self.zone = config.timezone or ZoneInfo(str(get_localzone()))
+        self.zone = config.zone
         self.topics = Topics(config.mqtt.base_topic, config.node, tuple(config.groups))
 
     async def run(self) -> int:
@@ -167,8 +164,9 @@ class Service:
 
     def _start_player(self, stack: AsyncExitStack) -> Player:
         audio = self.config.audio
+        rate = next(iter(self._tts.speakers.values())).sample_rate
         player = Player(
-            self._sinks(),
+            sinks_of(audio, rate),
             lead_in=audio.lead_in_ms / 1000,
             keep_open=audio.keep_open,
             on_sink=self._on_sink_in_thread(asyncio.get_running_loop()),
@@ -344,16 +342,6 @@ class Service:
                 loop.call_soon_threadsafe(self._announcer.on_change)
 
         return report
-
-    def _sinks(self) -> list[Sink]:
-        audio = self.config.audio
-        names = [audio.device, audio.fallback_device, f"file:{recordings_folder()}"]
-        if audio.device.startswith("file:") or audio.device == "null":
-            names = [audio.device]
-        rate = self._tts.speakers[next(iter(self._tts.speakers))].sample_rate
-        return [
-            make_sink(name, recordings=audio.recordings, preferred_rate=rate) for name in dict.fromkeys(names) if name
-        ]
 
     def _reload_soon(self) -> None:
         if not self._is_ready:

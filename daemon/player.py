@@ -176,7 +176,8 @@ class Player:
         name, audible = (sink.name, sink.audible) if sink else ("none", False)
         finished = not playback.stopped
         if sink is not None and sink.continuous:
-            tail = sink.latency + TAIL  # written by _keep_warm or by the next sound
+            # Written by _keep_warm or by the next sound; the block in which the time is over is not written.
+            tail = sink.latency + TAIL + BLOCK
             self._open_until = max(self._open_until, time.monotonic() + max(self._keep_open, tail))
         else:
             self._sinks.close()

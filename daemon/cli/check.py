@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from rich.table import Table
-from tzlocal import get_localzone
 
 from daemon.cli.common import fail, out, read_config
 from daemon.clock import SystemClock
@@ -45,7 +43,7 @@ def show_next(explicit: Path | None, count: int, *, as_json: bool) -> int:
     config, _ = read_config(explicit)
     occurrences = _upcoming(config, count)
     if as_json:
-        zone = zone_of(config)
+        zone = config.zone
         planned = entries_of(config)
         for occurrence in occurrences:
             at = occurrence.due.astimezone(zone).isoformat(timespec="seconds")
@@ -74,21 +72,16 @@ def show_devices() -> int:
     return 0
 
 
-def zone_of(config: Config) -> ZoneInfo:
-    """The time zone of a configuration, or the system's."""
-    return config.timezone or ZoneInfo(str(get_localzone()))
-
-
 def _upcoming(config: Config, count: int) -> list[Occurrence]:
     entries = [entry for entry, _ in entries_of(config).values()]
-    return merged(entries, SystemClock().now(), zone_of(config), count)
+    return merged(entries, SystemClock().now(), config.zone, count)
 
 
 def _print_occurrences(occurrences: list[Occurrence], config: Config) -> None:
     if not occurrences:
         out.print("The schedule is empty.", markup=False)
         return
-    zone, planned, now = zone_of(config), entries_of(config), SystemClock().now()
+    zone, planned, now = config.zone, entries_of(config), SystemClock().now()
     table = Table("when", "in", "entry", "what", title=f"Next ({zone.key})", title_justify="left")
     for occurrence in occurrences:
         local = occurrence.due.astimezone(zone)

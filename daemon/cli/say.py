@@ -14,7 +14,7 @@ from daemon.folders import recordings_folder
 from daemon.mix import amplitude
 from daemon.playback import Outcome, Piece
 from daemon.player import Player
-from daemon.sinks import make_sink
+from daemon.sinks import sinks_of
 from engine import TTS, EngineError, Speaker
 
 
@@ -55,9 +55,8 @@ def say_text(
 
 async def _play(config: Config, speaker: Speaker, text: str, options: dict[str, Any], volume: int | None) -> int:
     audio = config.audio
-    names = dict.fromkeys(filter(None, (audio.device, audio.fallback_device, f"file:{recordings_folder()}")))
     logging.basicConfig(format="%(message)s")
-    sinks = [make_sink(name, recordings=audio.recordings, preferred_rate=speaker.sample_rate) for name in names]
+    sinks = sinks_of(audio, speaker.sample_rate)
     player = Player(sinks, lead_in=audio.lead_in_ms / 1000, keep_open=0.0, on_sink=_report)
     player.start()
     level = amplitude(audio.volume if volume is None else volume)

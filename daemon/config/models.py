@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     BaseModel,
@@ -16,6 +17,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from tzlocal import get_localzone
 
 from daemon.config.values import Duration, Identifier, Percent, Secret, TimeOfDay, Zone
 from daemon.schedule.days import DAYS_HELP, parse_days
@@ -301,6 +303,11 @@ class Config(Model):
                 raise ValueError(message)
             seen[name] = index
         return value
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Of the local times: the configured one, else the system's."""
+        return self.timezone or ZoneInfo(str(get_localzone()))
 
     @property
     def speaker_name(self) -> str:

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from daemon.config import AudioConfig
+from daemon.folders import recordings_folder
 from daemon.sinks.base import Sink
 
-__all__ = ["Sink", "make_sink"]
+__all__ = ["Sink", "make_sink", "sinks_of"]
+
+
+def sinks_of(audio: AudioConfig, preferred_rate: int) -> list[Sink]:
+    """The sinks of a configuration in the order in which they are tried: the device, the other one, WAV files.
+
+    A device that is a folder or `null` is meant as it is and has no other behind it.
+    """
+    names = [audio.device, audio.fallback_device, f"file:{recordings_folder()}"]
+    if audio.device.startswith("file:") or audio.device == "null":
+        names = [audio.device]
+    return [
+        make_sink(name, recordings=audio.recordings, preferred_rate=preferred_rate)
+        for name in dict.fromkeys(names)
+        if name
+    ]
 
 
 def make_sink(device: str, *, recordings: int, preferred_rate: int) -> Sink:
