@@ -16,7 +16,9 @@ from typing import Any
 
 from daemon import events
 from daemon.announcer import Announcer
+from daemon.announcer_commands import add_announcer_commands
 from daemon.clock import Clock, SystemClock
+from daemon.commands import Commands
 from daemon.config import Config, ConfigError, load_config
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
@@ -196,8 +198,11 @@ class Service:
             audio=lambda: self._audio,
             counters=lambda: self._announcer.counters,
         )
+        self.commands = Commands()
+        add_announcer_commands(self.commands, self._announcer)
         gateway = Gateway(
             announcer=self._announcer,
+            commands=self.commands,
             settings=self.config.announcements,
             topics=self.topics,
             clock=self._clock,

@@ -33,3 +33,7 @@ class PlaybackError(DaemonError):
 
 class UnavailableError(DaemonError):
     """A part that is optional is not installed or could not start; the message says what to do."""
+
+
+class SectionError(DaemonError):
+    """A section of a briefing has nothing to tell: its source failed; the message says why, without secrets."""

@@ -12,11 +12,12 @@ from zoneinfo import ZoneInfo
 from daemon import events
 from daemon.announcer import Announcer
 from daemon.clock import Clock
+from daemon.commands import Commands
 from daemon.config import AnnouncementsConfig
 from daemon.errors import RequestError
 from daemon.events import Event
 from daemon.mqtt.broker import Broker, Incoming
-from daemon.mqtt.payloads import decode, parse_announcement, parse_percent, parse_switch
+from daemon.mqtt.payloads import decode, parse_announcement
 from daemon.mqtt.topics import Topics
 
 _log = logging.getLogger("asagoe.mqtt")
@@ -32,7 +33,8 @@ class Gateway:
     """Carries out messages and publishes what happens.
 
     Args:
-        announcer: carries out what is asked.
+        announcer: says what is sent.
+        commands: what else can be asked.
         settings: of announcements; may be replaced at run time.
         topics: of this node.
         clock: for receiving times.
@@ -45,6 +47,7 @@ class Gateway:
         self,
         *,
         announcer: Announcer,
+        commands: Commands,
         settings: AnnouncementsConfig,
         topics: Topics,
         clock: Clock,
@@ -53,6 +56,7 @@ class Gateway:
         health: Callable[[], dict[str, Any]],
     ) -> None:
         self._announcer = announcer
+        self._commands = commands
         self.settings = settings
         self._topics = topics
         self._clock = clock
@@ -64,14 +68,6 @@ class Gateway:
         self._closing = False
         self.ignored_retained = 0
         self.rejected = 0
-        self._actions: dict[str, Callable[[str], None]] = {
-            "do/stop": lambda _: self._did(self._announcer.stop()),
-            "do/skip": lambda _: self._did(self._announcer.skip()),
-            "do/clear": lambda _: self._did(self._announcer.clear()),
-            "do/replay": lambda _: self._replay(),
-            "set/volume": lambda text: self._announcer.set_volume(parse_percent(text, "volume")),
-            "set/mute": lambda text: self._announcer.set_mute(parse_switch(text, "mute")),
-        }
 
     def attach(self, broker: Broker) -> None:
         """Use a connection."""
@@ -141,12 +137,7 @@ class Gateway:
         if command == "announce":
             self._announce(message.payload)
             return
-        action = self._actions.get(command)
-        if action is None:
-            known = ", ".join(self._actions)
-            message_text = f"there is no command {command!r}; there are {known}"
-            raise RequestError(message_text)
-        action(decode(message.payload, self.settings.max_payload))
+        self._commands.carry_out(command, decode(message.payload, self.settings.max_payload))
 
     def _announce(self, payload: bytes) -> None:
         announcement = parse_announcement(
@@ -163,14 +154,6 @@ class Gateway:
         if problem is not None:
             raise RequestError(problem, announcement.id)
         self._announcer.submit(announcement)
-
-    def _replay(self) -> None:
-        if self._announcer.replay() is None:
-            message = "nothing was said yet that could be said again"
-            raise RequestError(message)
-
-    def _did(self, what: str | list[str] | None) -> None:
-        _log.debug("ended %s", what)
 
     def _publish_state(self) -> None:
         if self._pending_state is not None:

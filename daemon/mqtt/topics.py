@@ -32,7 +32,7 @@ class Topics:
     @property
     def filters(self) -> list[str]:
         """What to subscribe to; no two of them match the same topic."""
-        return [f"{base}/{suffix}" for base in self._bases for suffix in ("announce", "do/+", "set/+")]
+        return [f"{base}/{suffix}" for base in self._bases for suffix in ("announce", "do/+", "set/#")]
 
     def command(self, topic: str) -> str | None:
         """The part of an incoming topic after the base, such as ``do/stop``."""

@@ -4,7 +4,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from daemon.announcer_commands import add_announcer_commands
 from daemon.clock import SystemClock
+from daemon.commands import Commands
 from daemon.config import AnnouncementsConfig
 from daemon.events import Event
 from daemon.mqtt.broker import Incoming
@@ -54,8 +56,11 @@ def house():
         def __init__(self):
             self.announcer = FakeAnnouncer()
             self.broker = FakeBroker()
+            commands = Commands()
+            add_announcer_commands(commands, self.announcer)
             self.gateway = Gateway(
                 announcer=self.announcer,
+                commands=commands,
                 settings=AnnouncementsConfig(),
                 topics=TOPICS,
                 clock=SystemClock(),
@@ -83,7 +88,7 @@ def house():
 
 def test_topics_do_not_overlap_and_name_the_command():
     assert len(set(TOPICS.filters)) == 9
-    assert Topics("asagoe", "all").filters == ["asagoe/all/announce", "asagoe/all/do/+", "asagoe/all/set/+"]
+    assert Topics("asagoe", "all").filters == ["asagoe/all/announce", "asagoe/all/do/+", "asagoe/all/set/#"]
     for base in ("asagoe/kitchen", "asagoe/all", "asagoe/group/down"):
         assert TOPICS.command(f"{base}/do/stop") == "do/stop"
     assert TOPICS.command("asagoe/other/announce") is None

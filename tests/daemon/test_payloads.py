@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from daemon.announcement import Priority
 from daemon.config import AnnouncementDefaults, AnnouncementsConfig
 from daemon.errors import RequestError
-from daemon.mqtt.payloads import parse_announcement, parse_percent, parse_switch
+from daemon.mqtt.payloads import parse_announcement
+from daemon.requests import parse_percent, parse_switch
 
 NOW = datetime(2026, 12, 1, 6, 45, tzinfo=UTC)
 SETTINGS = AnnouncementsConfig(defaults=AnnouncementDefaults(chime="ding"))

@@ -1,0 +1,1 @@
+"""Briefings: sections that are fetched side by side, put into words, and spoken as one announcement."""

@@ -1,0 +1,46 @@
+"""The network as sections see it: bounded in time, size, type and target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A good answer.
+
+    Attributes:
+        body: at most as large as was allowed.
+        content_type: without parameters, in lower case.
+        charset: as the server named it, or None.
+    """
+
+    body: bytes
+    content_type: str
+    charset: str | None = None
+
+
+class Fetcher(Protocol):
+    """Gets what lies under an address."""
+
+    async def get(
+        self,
+        url: str,
+        *,
+        accept: tuple[str, ...],
+        limit: int,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Fetch.
+
+        Args:
+            url: http or https; may hold a secret, which no message will repeat.
+            accept: content types that are taken, such as ``application/json`` or ``text/*``.
+            limit: most bytes of the body after decompression.
+            headers: sent along, not to another host after a redirect.
+
+        Raises:
+            SectionError: no good answer; the message names the host and the reason.
+        """

@@ -1,0 +1,1 @@
+"""The sections that come with the service, one module each."""
