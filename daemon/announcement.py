@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from daemon.playback import Piece
 
 
 class Priority(IntEnum):
@@ -31,13 +34,50 @@ def new_id() -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Fade:
+    """A volume that rises: even steps on the perceptual scale of volumes.
+
+    Attributes:
+        begin: volume at first, 0 to 100.
+        seconds: in which it rises to the announcement's volume.
+        since: moment of the monotonic clock at which it begins to rise.
+    """
+
+    begin: int
+    seconds: float
+    since: float
+
+    def volume(self, target: int, now: float) -> float:
+        """The volume at a moment of the monotonic clock; ``target`` is where it ends, never below ``begin``."""
+        if target <= self.begin or self.seconds <= 0:
+            return target
+        share = min(1.0, max(0.0, (now - self.since) / self.seconds))
+        return self.begin + (target - self.begin) * share
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Sound that is ready: nothing has to be rendered before it is heard.
+
+    Attributes:
+        pieces: in order; their indices count from 0.
+        speaker: who speaks in it, or what else it is.
+        sentences: how many sentences are in it.
+    """
+
+    pieces: tuple[Piece, ...]
+    speaker: str
+    sentences: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Announcement:
     """What a message, a schedule entry or the command line wants to be said.
 
     Attributes:
         id: unique; the sender's own, where it gave one.
         text: as it was sent.
-        origin: "mqtt", "schedule" or "cli".
+        origin: "mqtt", "schedule", "alarm", "briefing", "http" or "cli".
         received: wall clock.
         received_at: monotonic clock, for timings.
         priority: decides the order, and with ``interrupt`` whether it cuts in.
@@ -51,6 +91,10 @@ class Announcement:
         max_wait: seconds on the monotonic clock that it may wait, or None; a clock that steps does not matter.
         repeat: how often the text is said, 1 or more.
         dedupe: seconds within which the same text is not said again; 0 turns that off.
+        clip: its sound, where that is ready; the text is then only for people.
+        start_at: moment of the monotonic clock at which its first sample is written, or None for at once. What it
+            interrupts goes on until shortly before.
+        fade: how its volume rises, or None.
     """
 
     id: str
@@ -69,6 +113,9 @@ class Announcement:
     max_wait: float | None = None
     repeat: int = 1
     dedupe: float = 0.0
+    clip: Clip | None = None
+    start_at: float | None = None
+    fade: Fade | None = None
 
     def expired(self, now: datetime, monotonic: float) -> bool:
         """Whether it is too old to be said."""

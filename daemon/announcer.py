@@ -6,22 +6,21 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from daemon import events
 from daemon.announcement import Announcement, Priority, new_id
 from daemon.clock import Clock
-from daemon.errors import DaemonError, PlaybackError
+from daemon.errors import DaemonError
 from daemon.events import Event, Events
 from daemon.mix import Mix, amplitude
-from daemon.pieces import pieces_of, until_speech
-from daemon.playback import Outcome, Piece, Playback
 from daemon.player import Player
 from daemon.queue import AnnouncementQueue, Item
-from daemon.renderer import Job, Renderer
+from daemon.renderer import Renderer
+from daemon.saying import Saying
 from daemon.timings import Timings
 from engine import EngineError
 
@@ -35,17 +34,8 @@ WAKE = 2.0
 """Seconds for which the device is held open for an announcement that is being rendered."""
 
 
-@dataclass(slots=True)
-class _Current:
-    """What is being said now."""
-
-    item: Item
-    timings: Timings
-    playback: Playback | None = None
-    interrupted_by: str | None = None
-    stopped_by: str | None = None
-    ended: bool = False
-    task: asyncio.Task[None] | None = field(default=None, repr=False)
+MAKE_WAY = 0.25
+"""Seconds before the start of an announcement at which what it interrupts fades out."""
 
 
 class Announcer:
@@ -73,7 +63,7 @@ class Announcer:
         self._bus = bus
         self.mix = Mix(volume)
         self.on_change = on_change
-        self._current: _Current | None = None
+        self._current: Saying | None = None
         self._last: Announcement | None = None
         self._handled: OrderedDict[str, None] = OrderedDict()
         self._texts: dict[tuple[str, str | None], tuple[str, float]] = {}
@@ -87,13 +77,12 @@ class Announcer:
         """``idle``, ``synthesizing`` or ``playing``."""
         if self._current is None:
             return "idle"
-        playback = self._current.playback
-        return "playing" if playback is not None and playback.started.is_set() else "synthesizing"
+        return "playing" if self._current.audible else "synthesizing"
 
     @property
     def current_id(self) -> str | None:
         """The id of what is being said."""
-        return self._current.item.announcement.id if self._current else None
+        return self._current.announcement.id if self._current else None
 
     @property
     def waiting(self) -> int:
@@ -136,6 +125,18 @@ class Announcer:
         """End what is being said and go on with the next; returns its id."""
         return self._stop_current("skipped")
 
+    def cancel(self, announcement_id: str, reason: str) -> bool:
+        """End one announcement, whether it is being said or waits; says whether there was one."""
+        item = self._queue.take(announcement_id)
+        if item is not None:
+            self._end(item.announcement, events.DROPPED, reason, item.timings)
+            self.on_change()
+        elif self.current_id == announcement_id:
+            self._stop_current(reason)
+        else:
+            return False
+        return True
+
     def stop(self) -> list[str]:
         """End what is being said and empty the queue; returns the ids."""
         cleared = self.clear()
@@ -156,7 +157,7 @@ class Announcer:
         self.clear(reason)
         if self._current is not None:
             self._stop_current(reason)
-            self._end(self._current.item.announcement, events.DROPPED, reason, self._current.timings)
+            self._end(self._current.announcement, events.DROPPED, reason, self._current.timings)
 
     def replay(self) -> str | None:
         """Say the last announcement that was said again, under a new id; None when there is none."""
@@ -201,7 +202,7 @@ class Announcer:
         """Say what comes, until cancelled."""
         while True:
             item = await self._queue.get()
-            self._current = _Current(item, item.timings or Timings(item.announcement.received_at))
+            self._current = self._saying(item)
             try:
                 await self._say(self._current)
             except (EngineError, DaemonError, OSError, ValueError) as error:
@@ -213,93 +214,38 @@ class Announcer:
                 self._current = None
                 self.on_change()
 
-    async def _say(self, current: _Current) -> None:
-        item, announcement = current.item, current.item.announcement
-        if item.resume_at == 0 and announcement.expired(self._clock.now(), self._clock.monotonic()):
+    def _saying(self, item: Item) -> Saying:
+        announcement = item.announcement
+
+        def started(details: dict[str, Any]) -> None:
+            self._emit(events.STARTED, announcement, **details)
+            self.on_change()
+
+        return Saying(
+            item,
+            clock=self._clock,
+            renderer=self._renderer,
+            player=self._player,
+            gain=self._gain(announcement),
+            on_started=started,
+            on_fed=self._look_ahead,
+        )
+
+    async def _say(self, current: Saying) -> None:
+        announcement = current.announcement
+        if current.item.resume_at == 0 and announcement.expired(self._clock.now(), self._clock.monotonic()):
             self._end(announcement, events.EXPIRED, "it waited longer than it is good for", current.timings)
             return
         self.on_change()
-        job = await self._renderer.plan(announcement)
-        pieces = pieces_of(
-            announcement,
-            job,
-            self._renderer,
-            resume_at=item.resume_at,
-            chime_rate=self._player.sample_rate,
-            on_rendered=lambda rendering: current.timings.sentence(self._clock.monotonic(), cached=rendering.cached),
-        )
-        # The first sentence is there before the chime begins: chime and speech are one stream, without a gap.
-        opening = await until_speech(pieces)
-        if current.interrupted_by is not None or current.stopped_by is not None:
-            self._not_finished(current, item.resume_at)
-            return
-        playback = self._player.play(announcement.id, self._gain(announcement))
-        current.playback = playback
-        feeding = asyncio.create_task(self._feed(playback, opening, pieces), name=f"feed {announcement.id}")
-        feeding.add_done_callback(lambda task: _end_with(playback, task))
-        beginning = asyncio.create_task(self._announce_start(current, job), name=f"start {announcement.id}")
-        try:
-            outcome = await playback.outcome
-            if outcome.finished:
-                await feeding
-                await self._clock.sleep(max(0.0, outcome.ended - self._clock.monotonic()))
-        except PlaybackError:
-            if feeding.done() and not feeding.cancelled():
-                feeding.result()  # what ended it, where that was a sentence and not the device
-            raise
-        finally:
-            playback.stop()
-            feeding.cancel()
-            beginning.cancel()
-            await asyncio.gather(feeding, beginning, return_exceptions=True)
-        self._conclude(current, job, outcome)
-
-    def _conclude(self, current: _Current, job: Job, outcome: Outcome) -> None:
-        current.timings.ended = outcome.ended
-        if current.timings.first_sample is None:
-            current.timings.first_sample = outcome.first_sample
-        if not outcome.finished:
-            self._not_finished(current, max(outcome.index or 0, 0))
-            return
-        announcement = current.item.announcement
-        self._last = announcement
-        details: dict[str, Any] = {"speaker": job.speaker.name, "sink": outcome.sink, "audible": outcome.audible}
-        if job.plan.dropped:
-            details["unread"] = [{"text": d.text, "reason": d.reason} for d in job.plan.dropped]
-        self._end(announcement, events.FINISHED, None, current.timings, **details)
-
-    def _not_finished(self, current: _Current, resume_at: int) -> None:
-        """What was stopped waits to be resumed, or ends, according to who stopped it."""
-        announcement = current.item.announcement
-        if current.stopped_by is None and current.interrupted_by is not None:
-            self._queue.put_back(Item(announcement, resume_at, current.item.interruptions + 1, current.timings))
-            self._emit(events.INTERRUPTED, announcement, f"{current.interrupted_by} cut in", sentence=resume_at)
+        said = await current.run()
+        if said.finished:
+            self._last = announcement
+            self._end(announcement, events.FINISHED, None, current.timings, **said.details)
+        elif current.stopped_by is None and current.interrupted_by is not None:
+            self._queue.put_back(Item(announcement, said.resume_at, current.item.interruptions + 1, current.timings))
+            self._emit(events.INTERRUPTED, announcement, f"{current.interrupted_by} cut in", sentence=said.resume_at)
         else:
             self._end(announcement, events.DROPPED, current.stopped_by or "stopped", current.timings)
-
-    async def _feed(self, playback: Playback, opening: list[Piece], rest: AsyncIterator[Piece]) -> None:
-        """Hand pieces to the player, one sentence ahead."""
-        for piece in opening:
-            await playback.feed(piece)
-        async for piece in rest:
-            if playback.stopped:
-                return
-            await playback.feed(piece)
-        playback.complete()
-        self._look_ahead()
-
-    async def _announce_start(self, current: _Current, job: Job) -> None:
-        assert current.playback is not None  # noqa: S101
-        await current.playback.started.wait()
-        if current.timings.first_sample is None:
-            current.timings.first_sample = current.playback.first_sample
-        details: dict[str, Any] = {"speaker": job.speaker.name}
-        if current.item.interruptions:
-            details["resumed_at"] = current.item.resume_at
-        if job.instead_of is not None:
-            details["instead_of"] = job.instead_of
-        self._emit(events.STARTED, current.item.announcement, **details)
-        self.on_change()
 
     def _look_ahead(self) -> None:
         """Render what will be said next while something else is being said."""
@@ -318,24 +264,31 @@ class Announcer:
     def _cuts_in(self, announcement: Announcement) -> bool:
         if self._current is None or not announcement.interrupt or self._current.stopped_by is not None:
             return False
-        playing = self._current.item.announcement
+        playing = self._current.announcement
         if announcement.priority == playing.priority:
             return not playing.interrupt
         return announcement.priority > playing.priority
 
     def _interrupt(self, announcement: Announcement) -> None:
+        """Make way for an announcement, now or shortly before it is to start."""
         assert self._current is not None  # noqa: S101
-        self._current.interrupted_by = announcement.id
-        if self._current.playback is not None:
-            self._current.playback.stop()
+        current = self._current
+        wait = 0.0 if announcement.start_at is None else announcement.start_at - MAKE_WAY - self._clock.monotonic()
+        if wait <= 0:
+            current.interrupt(announcement.id)
+            return
+
+        def make_way() -> None:
+            if self._current is current and self._queue.holds(announcement.id):
+                current.interrupt(announcement.id)
+
+        asyncio.get_running_loop().call_later(wait, make_way)
 
     def _stop_current(self, reason: str) -> str | None:
         if self._current is None:
             return None
-        self._current.stopped_by = reason
-        if self._current.playback is not None:
-            self._current.playback.stop()
-        return self._current.item.announcement.id
+        self._current.stop(reason)
+        return self._current.announcement.id
 
     def _refusal(self, announcement: Announcement) -> str | None:
         if self.mix.muted and announcement.priority < Priority.CRITICAL:
@@ -353,7 +306,10 @@ class Announcer:
             mix = self.mix
             if mix.muted and announcement.priority < Priority.CRITICAL:
                 return 0.0
-            return amplitude(mix.volume if announcement.volume is None else announcement.volume)
+            target = mix.volume if announcement.volume is None else announcement.volume
+            if announcement.fade is None:
+                return amplitude(target)
+            return amplitude(announcement.fade.volume(target, self._clock.monotonic()))
 
         return gain
 
@@ -374,7 +330,7 @@ class Announcer:
         **details: Any,
     ) -> None:
         current = self._current
-        if current is not None and current.item.announcement is announcement:
+        if current is not None and current.announcement is announcement:
             if current.ended:
                 return
             current.ended = True
@@ -395,10 +351,3 @@ class Announcer:
                 | details
             },
         )
-
-
-def _end_with(playback: Playback, feeding: asyncio.Task[None]) -> None:
-    """A sentence that fails, for whatever reason, ends the playback: no more pieces will come."""
-    error = None if feeding.cancelled() else feeding.exception()
-    if error is not None:
-        playback.fail(PlaybackError(str(error)))

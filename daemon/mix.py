@@ -18,7 +18,7 @@ class Mix:
     muted: bool = False
 
 
-def amplitude(volume: int) -> float:
+def amplitude(volume: float) -> float:
     """From a volume of 0 to 100 to an amplitude factor.
 
     The square makes steps of equal size sound about equal: 50 is -12 dB, 25 is -24 dB, 10 is -40 dB.

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 
-from daemon.announcement import Announcement
+from daemon.announcement import Announcement, Clip
 from daemon.chimes import NONE, load_chime
 from daemon.playback import Piece
 from daemon.renderer import Job, Renderer, Rendering
@@ -62,6 +62,12 @@ async def pieces_of(
     chime = await _chime(announcement.end_chime, chime_rate)
     if chime is not None:
         yield Piece(_padded(chime, before=CHIME_GAP), total)
+
+
+async def pieces_of_clip(clip: Clip, resume_at: int) -> AsyncIterator[Piece]:
+    """The pieces of sound that is ready, from one of them on."""
+    for piece in clip.pieces[resume_at:]:
+        yield piece
 
 
 async def until_speech(pieces: AsyncIterator[Piece]) -> list[Piece]:

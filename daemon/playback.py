@@ -54,9 +54,16 @@ class Outcome:
 class Playback:
     """A sound on its way to the player. Made by ``Player.play``; fed and stopped from the event loop."""
 
-    def __init__(self, title: str, gain: Callable[[], float], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        title: str,
+        gain: Callable[[], float],
+        loop: asyncio.AbstractEventLoop,
+        start_at: float | None = None,
+    ) -> None:
         self.title = title
         self.gain = gain
+        self.start_at = start_at
         self.outcome: asyncio.Future[Outcome] = loop.create_future()
         self.started = asyncio.Event()
         self.first_sample: float | None = None

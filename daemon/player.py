@@ -79,14 +79,15 @@ class Player:
         """Start the thread."""
         self._thread.start()
 
-    def play(self, title: str, gain: Callable[[], float]) -> Playback:
+    def play(self, title: str, gain: Callable[[], float], start_at: float | None = None) -> Playback:
         """Begin a sound; it is heard after those that were begun before.
 
         Args:
             title: for people and file names.
             gain: asked for each block, in the player's thread: amplitude factor, 0 or more.
+            start_at: moment of the monotonic clock before which no sample of it is written, only silence.
         """
-        playback = Playback(title, gain, asyncio.get_running_loop())
+        playback = Playback(title, gain, asyncio.get_running_loop(), start_at)
         with self._wake:
             self._waiting.append(playback)
             self._wake.notify_all()
@@ -166,6 +167,7 @@ class Player:
         state = _Progress()
         try:
             self._open_or_retry(playback)
+            self._lead_up(playback)
             self._play_pieces(playback, state)
         except PlaybackError as error:
             self._sinks.close()
@@ -182,6 +184,20 @@ class Player:
         else:
             self._sinks.close()
         playback.end(Outcome(finished, state.index, state.first_sample, ended, state.seconds, name, audible))
+
+    def _lead_up(self, playback: Playback) -> None:
+        """Write silence until the moment at which the sound is to begin."""
+        if playback.start_at is None:
+            return
+        while not playback.stopped and not self._quit:
+            left = playback.start_at - time.monotonic()
+            if left <= 0:
+                return
+            if self._sinks.current is not None and self._sinks.current.continuous:
+                self._robust_write(playback, np.zeros(self._frames(min(BLOCK, left)), np.float32))
+            else:
+                time.sleep(min(BLOCK, left))
+                self.progress = time.monotonic()
 
     def _play_pieces(self, playback: Playback, state: _Progress) -> None:
         self._last_gain = playback.gain()

@@ -79,6 +79,19 @@ class AnnouncementQueue:
         """The next item, left in its place."""
         return self._heap[0][3] if self._heap else None
 
+    def holds(self, announcement_id: str) -> bool:
+        """Whether an announcement waits."""
+        return any(entry[3].announcement.id == announcement_id for entry in self._heap)
+
+    def take(self, announcement_id: str) -> Item | None:
+        """Take one announcement out, wherever it stands; None when it does not wait."""
+        for entry in self._heap:
+            if entry[3].announcement.id == announcement_id:
+                self._heap.remove(entry)
+                heapq.heapify(self._heap)
+                return entry[3]
+        return None
+
     def clear(self) -> list[Item]:
         """Take everything out, in order."""
         items = list(self)
