@@ -1,0 +1,1 @@
+"""Alarms: what rings when, until somebody answers, whatever fails."""

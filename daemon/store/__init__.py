@@ -1,0 +1,6 @@
+"""What must survive a restart and a power cut, in one SQLite file."""
+
+from daemon.store.database import Database
+from daemon.store.records import Records
+
+__all__ = ["Database", "Records"]
