@@ -258,7 +258,7 @@ class Service:
         scheduler = Scheduler(
             clock=self._clock,
             timers=timers,
-            zone=self.zone,
+            calendar=self.config.calendar,
             on_prepare=self._prepare,
             on_wake=lambda: self._player.wake(3.0),
             on_due=self._due,
@@ -384,7 +384,7 @@ class Service:
         self._gateway.settings = new.announcements
         self._announcer.set_queue_limit(new.announcements.max_queue)
         self._planned = entries_of(new)
-        self._scheduler.replace([entry for entry, _ in self._planned.values()])
+        self._scheduler.replace([entry for entry, _ in self._planned.values()], self.config.calendar)
         set_up_logging(new.log.level)
         if fixed:
             _log.warning("reloaded; a change of %s takes effect at the next start", ", ".join(fixed))

@@ -74,7 +74,7 @@ def show_devices() -> int:
 
 def _upcoming(config: Config, count: int) -> list[Occurrence]:
     entries = [entry for entry, _ in entries_of(config).values()]
-    return merged(entries, SystemClock().now(), config.zone, count)
+    return merged(entries, SystemClock().now(), config.calendar, count)
 
 
 def _print_occurrences(occurrences: list[Occurrence], config: Config) -> None:

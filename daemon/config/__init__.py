@@ -5,7 +5,7 @@ from daemon.config.audio import AudioConfig
 from daemon.config.load import ConfigError, dictionary_path, find_config, load_config, parse_config
 from daemon.config.models import Config
 from daemon.config.mqtt import MqttConfig
-from daemon.config.schedule import ScheduleEntryConfig
+from daemon.config.schedule import RuleConfig, ScheduleEntryConfig
 from daemon.config.speakers import SpeakerConfig
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "MqttConfig",
+    "RuleConfig",
     "ScheduleEntryConfig",
     "SpeakerConfig",
     "dictionary_path",

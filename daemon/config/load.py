@@ -14,9 +14,12 @@ from pydantic_core import ErrorDetails
 
 from daemon.chimes import NONE, chime_names, chime_path
 from daemon.config.models import Config
+from daemon.config.schedule import RuleConfig
 from daemon.config.yaml import Document, Mark, parse
 from daemon.config.yaml import Path as Path_
 from daemon.errors import DaemonError
+from daemon.schedule.calendar import check_country
+from daemon.schedule.rules import check_days
 from engine import Dictionary, load_dictionary
 from engine.errors import DictionaryError, EngineError
 from engine.sources import parse_source
@@ -145,6 +148,8 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
     """What can only be judged when several keys are seen together."""
     yield from _speaker_faults(config)
     yield from _mirror_faults(config)
+    yield from _calendar_faults(config)
+    yield from _rule_faults(config)
     holders: list[tuple[Path_, Any]] = [(("announcements", "defaults"), config.announcements.defaults)]
     holders += [(("schedule", index), entry) for index, entry in enumerate(config.schedule)]
     for path, holder in holders:
@@ -171,6 +176,32 @@ def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
             parse_source(speaker.source)
         except EngineError as error:
             yield ("speakers", name, "source"), str(error)
+
+
+def _calendar_faults(config: Config) -> Iterator[tuple[Path_, str]]:
+    holidays = config.calendar.holidays
+    if config.holidays.model_fields_set & {"country", "subdivision", "language"} and holidays and holidays.country:
+        try:
+            check_country(holidays.country, holidays.subdivision, holidays.language)
+        except ValueError as error:
+            yield ("holidays",), str(error)
+
+
+def _rule_faults(config: Config) -> Iterator[tuple[Path_, str]]:
+    calendar = config.calendar
+    holders: list[tuple[Path_, RuleConfig]] = [(("schedule", i), entry) for i, entry in enumerate(config.schedule)]
+    for path, holder in holders:
+        rule = holder.rule()
+        if rule.needs_place and calendar.place is None:
+            yield (*path, "at"), "the sun needs a place; add place: {latitude: …, longitude: …} to the file"
+        if rule.needs_holidays and calendar.holidays is None:
+            message = f"whose holidays are meant is not clear from the time zone {calendar.zone.key}; add "
+            yield (*path, "days"), message + "holidays: {country: JP} (or another country, or none) to the file"
+            continue
+        try:
+            check_days(rule, calendar)
+        except ValueError as error:
+            yield path, str(error)
 
 
 def _mirror_faults(config: Config) -> Iterator[tuple[Path_, str]]:
@@ -220,7 +251,8 @@ def _suggestion(loc: Path_) -> str:
         model = _inner_model(model, part)
         if model is None:
             return ""
-    names = list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+    known = isinstance(model, type) and issubclass(model, BaseModel)
+    names = [field.alias or name for name, field in model.model_fields.items()] if known else []
     close = difflib.get_close_matches(str(loc[-1]), names, 1)
     if close:
         return f"; did you mean {close[0]}?"
@@ -229,7 +261,8 @@ def _suggestion(loc: Path_) -> str:
 
 def _inner_model(model: Any, part: str | int) -> Any:
     if isinstance(model, type) and issubclass(model, BaseModel):
-        field = model.model_fields.get(str(part))
+        fields = model.model_fields
+        field = fields.get(str(part)) or next((item for item in fields.values() if item.alias == part), None)
         return None if field is None else _unwrapped(field.annotation)
     return model
 

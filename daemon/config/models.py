@@ -11,10 +11,12 @@ from tzlocal import get_localzone
 from daemon.config.announcements import AnnouncementsConfig, CacheConfig
 from daemon.config.audio import AudioConfig
 from daemon.config.base import Model
+from daemon.config.calendar import HolidaysConfig, PlaceConfig, calendar_of
 from daemon.config.mqtt import MqttConfig
 from daemon.config.schedule import ScheduleEntryConfig
 from daemon.config.speakers import SpeakerConfig
 from daemon.config.values import Identifier, Zone
+from daemon.schedule.calendar import Calendar
 from engine import Dictionary
 
 
@@ -30,6 +32,8 @@ class Config(Model):
     node: Identifier = Field(default="home", description="name of this Asagoe, part of its topics")
     groups: list[Identifier] = Field(default=[], description="groups that this node answers to besides `all`")
     timezone: Zone | None = Field(default=None, description="default: the system's")
+    holidays: HolidaysConfig = HolidaysConfig()
+    place: PlaceConfig | None = Field(default=None, description="where the sun of sunrise and sunset is seen")
     speakers: dict[Identifier, SpeakerConfig] = Field(
         default={"mei": SpeakerConfig()}, min_length=1, description="voices under names"
     )
@@ -75,6 +79,11 @@ class Config(Model):
     def zone(self) -> ZoneInfo:
         """Of the local times: the configured one, else the system's."""
         return self.timezone or ZoneInfo(str(get_localzone()))
+
+    @property
+    def calendar(self) -> Calendar:
+        """The world that rules are planned in: zone, holidays, place."""
+        return calendar_of(self.zone, self.holidays, self.place)
 
     @property
     def speaker_name(self) -> str:

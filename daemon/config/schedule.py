@@ -1,24 +1,85 @@
-"""Keys of `schedule`."""
+"""Keys of `schedule`, and those that say when something is due, wherever they stand."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from daemon.config.base import Model, OneOrMore, Priority, speech_option
-from daemon.config.values import Duration, Identifier, Percent, TimeOfDay
-from daemon.schedule.days import DAYS_HELP, parse_days
-from daemon.schedule.rules import check_cron
+from daemon.config.values import At, Day, Duration, Identifier, Percent
+from daemon.schedule.days import EVERY_DAY, Days, Weekdays
+from daemon.schedule.rules import EVERY_HELP, Every, Rule, check_cron, parse_every
+from daemon.schedule.words import DAYS_HELP, parse_days
 
 
-class ScheduleEntryConfig(Model):
+class RuleConfig(Model):
+    """When something is due. ``rule`` gives it as the planner wants it."""
+
+    at: OneOrMore[At] | None = Field(
+        default=None, description="time of day, or sunrise or sunset (sunset-30m), or several"
+    )
+    days: OneOrMore[str] | None = Field(default=None, description=DAYS_HELP)
+    every: str | None = Field(default=None, description=f"{EVERY_HELP}, counted from the date of from")
+    from_: Day | None = Field(default=None, alias="from", description="the first date")
+    until: Day | None = Field(default=None, description="the last date")
+    cron: str | None = Field(default=None, description="five fields as in crontab(5); 1 and mon are Monday")
+
+    @field_validator("days", mode="before")
+    @classmethod
+    def _days_form(cls, value: Any) -> Any:
+        if value is not None:
+            parse_days(value if isinstance(value, list) else [value])
+        return value
+
+    @field_validator("every", mode="before")
+    @classmethod
+    def _every_form(cls, value: Any) -> Any:
+        if value is not None:
+            parse_every(value)
+        return value
+
+    @field_validator("cron")
+    @classmethod
+    def _cron_form(cls, value: str | None) -> str | None:
+        if value is not None:
+            check_cron(value)
+        return value
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        if (self.at is None) == (self.cron is None):
+            message = "give either at (with days, if not every day) or cron"
+        elif self.cron is not None and self.days is not None:
+            message = "days goes with at; cron has weekdays of its own"
+        elif self.cron is not None and self.every is not None:
+            message = "every goes with at, not with cron"
+        elif self.every is not None and self.from_ is None:
+            message = "every needs from, the date that it counts from"
+        elif self.from_ is not None and self.until is not None and self.until < self.from_:
+            message = f"until ({self.until}) lies before from ({self.from_})"
+        else:
+            return self
+        raise ValueError(message)
+
+    def rule(self) -> Rule:
+        """The rule as a frozen value."""
+        if self.cron is not None:
+            return Rule(first=self.from_, last=self.until, cron=self.cron)
+        days = EVERY_DAY if self.days is None else parse_days(self.days)
+        every = None
+        if self.every is not None and self.from_ is not None:
+            count, unit = parse_every(self.every)
+            every = Every(count, unit, self.from_)
+            if unit == "weeks" and self.days is None:
+                days = Days((Weekdays(frozenset({self.from_.weekday()})),))
+        return Rule(tuple(self.at or ()), days, every, self.from_, self.until)
+
+
+class ScheduleEntryConfig(RuleConfig):
     """Something that is said at set times."""
 
     id: Identifier | None = Field(default=None, description="name of the entry; default: schedule-N")
-    at: OneOrMore[TimeOfDay] | None = Field(default=None, description="time of day, or several")
-    days: OneOrMore[str] | None = Field(default=None, description=DAYS_HELP)
-    cron: str | None = Field(default=None, description="five fields as in crontab(5); 1 and mon are Monday")
     say: str = Field(min_length=1, description="the text")
     speaker: str | None = None
     style: str | None = None
@@ -31,27 +92,3 @@ class ScheduleEntryConfig(Model):
     priority: Priority | None = None
     grace: Duration = Field(default=60.0, description="how late it may still be said; later it is reported as missed")
     enabled: bool = True
-
-    @field_validator("days", mode="before")
-    @classmethod
-    def _days_form(cls, value: Any) -> Any:
-        if value is not None:
-            parse_days(value if isinstance(value, list) else [value])
-        return value
-
-    @field_validator("cron")
-    @classmethod
-    def _cron_form(cls, value: str | None) -> str | None:
-        if value is not None:
-            check_cron(value)
-        return value
-
-    @model_validator(mode="after")
-    def _one_rule(self) -> ScheduleEntryConfig:
-        if (self.at is None) == (self.cron is None):
-            message = "give either at (with days, if not every day) or cron"
-            raise ValueError(message)
-        if self.cron is not None and self.days is not None:
-            message = "days goes with at; cron has weekdays of its own"
-            raise ValueError(message)
-        return self

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import time
+from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema, model_validator
 
+from daemon.schedule.dates import parse_date
+from daemon.schedule.sun import MAX_OFFSET, SunTime
+
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_SUN = re.compile(r"(sunrise|sunset|日の出|日の入り|日没)(?:([-+])(.+))?")
 _LONGEST = 366 * 86400.0
 
 
@@ -54,6 +58,28 @@ def parse_time_of_day(value: Any) -> time:
     raise ValueError(message)
 
 
+def parse_at(value: Any) -> time | SunTime:
+    """A time of day, or one by the sun such as ``sunset``, ``sunset-30m`` or ``sunrise+1h15m``.
+
+    Raises:
+        ValueError: anything else, or more than twelve hours from the sun's moment.
+    """
+    if isinstance(value, time | SunTime):
+        return value
+    match = _SUN.fullmatch("".join(value.lower().split())) if isinstance(value, str) else None
+    if match is None:
+        try:
+            return parse_time_of_day(value)
+        except ValueError as error:
+            message = f"a time such as 7:30, 06:45:30, sunrise or sunset-30m is expected, got {value!r}"
+            raise ValueError(message) from error
+    offset = timedelta(seconds=parse_duration(match[3]) if match[3] else 0.0)
+    if offset > MAX_OFFSET:
+        message = f"at most twelve hours before or after the sun are expected, got {value!r}"
+        raise ValueError(message)
+    return SunTime("sunrise" if match[1] in {"sunrise", "日の出"} else "sunset", -offset if match[2] == "-" else offset)
+
+
 def parse_zone(value: Any) -> ZoneInfo:
     """A time zone by its name in the IANA database.
 
@@ -76,6 +102,12 @@ TimeOfDay = Annotated[
     time,
     BeforeValidator(lambda value: value if isinstance(value, time) else parse_time_of_day(value)),
     WithJsonSchema({"type": "string", "pattern": _TIME.pattern, "examples": ["07:30"]}),
+]
+At = Annotated[
+    time | SunTime, BeforeValidator(parse_at), WithJsonSchema({"type": "string", "examples": ["07:30", "sunset-30m"]})
+]
+Day = Annotated[
+    date, BeforeValidator(parse_date), WithJsonSchema({"type": "string", "format": "date", "examples": ["2026-12-24"]})
 ]
 Zone = Annotated[ZoneInfo, BeforeValidator(parse_zone), WithJsonSchema({"type": "string", "examples": ["Asia/Tokyo"]})]
 Percent = Annotated[int, Field(ge=0, le=100)]

@@ -1,99 +1,104 @@
-"""The days on which a rule holds: names, ranges and dates."""
+"""The days on which a rule holds, as a frozen value."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
+from enum import Enum
 
-DAYS_HELP = "mon … sun (also 月 … 日), ranges such as mon-fri, weekdays, weekends, daily, or dates such as 2026-12-24"
+from daemon.schedule.calendar import Calendar
+from daemon.schedule.dates import DateSpan, YearlySpan
 
-_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_LONG = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_KANJI = "月火水木金土日"
-_GROUPS = {"weekdays": range(5), "weekends": range(5, 7), "daily": range(7), "everyday": range(7)}
-_RANGE = re.compile(r"(\w+)-(\w+)")
+_DAY = timedelta(days=1)
+SATURDAY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Weekdays:
+    """Days of the week; 0 is Monday, 6 is Sunday."""
+
+    numbers: frozenset[int]
+
+    def holds(self, day: date, calendar: Calendar) -> bool:
+        """Whether a day is one of them."""
+        del calendar
+        return day.weekday() in self.numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Nth:
+    """The first, second, … or last of some weekdays in a month.
+
+    Attributes:
+        places: 1 to 5, and -1 for the last.
+        numbers: 0 is Monday, 6 is Sunday.
+    """
+
+    places: frozenset[int]
+    numbers: frozenset[int]
+
+    def holds(self, day: date, calendar: Calendar) -> bool:
+        """Whether a day is one of them."""
+        del calendar
+        if day.weekday() not in self.numbers:
+            return False
+        return (day.day - 1) // 7 + 1 in self.places or (-1 in self.places and (day + 7 * _DAY).month != day.month)
+
+
+class Kind(Enum):
+    """Days that holidays decide."""
+
+    WORKDAYS = "workdays"
+    HOLIDAYS = "holidays"
+    HOLIDAY_EVE = "holiday_eve"
+
+    def holds(self, day: date, calendar: Calendar) -> bool:
+        """Whether a day is one of them."""
+        if self is Kind.WORKDAYS:
+            return day.weekday() < SATURDAY and not calendar.is_holiday(day)
+        return calendar.is_holiday(day if self is Kind.HOLIDAYS else day + _DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class OnDates:
+    """Days of the calendar."""
+
+    dates: DateSpan | YearlySpan
+
+    def holds(self, day: date, calendar: Calendar) -> bool:
+        """Whether a day is one of them."""
+        del calendar
+        return day in self.dates
+
+
+Selector = Weekdays | Nth | Kind | OnDates
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """A set of days.
+    """A set of days: those that something includes and nothing excludes."""
 
-    Attributes:
-        weekdays: 0 is Monday, 6 is Sunday.
-        dates: single days besides the weekdays.
-    """
+    included: tuple[Selector, ...]
+    excluded: tuple[Selector, ...] = ()
 
-    weekdays: frozenset[int]
-    dates: frozenset[date] = frozenset()
-
-    def __contains__(self, day: date) -> bool:
-        return day.weekday() in self.weekdays or day in self.dates
+    def holds(self, day: date, calendar: Calendar) -> bool:
+        """Whether a day is in the set."""
+        return any(selector.holds(day, calendar) for selector in self.included) and not any(
+            selector.holds(day, calendar) for selector in self.excluded
+        )
 
     @property
-    def last(self) -> date | None:
-        """The last day, where there is one."""
-        return max(self.dates) if self.dates and not self.weekdays else None
+    def needs_holidays(self) -> bool:
+        """Whether it depends on holidays."""
+        return any(isinstance(selector, Kind) for selector in (*self.included, *self.excluded))
+
+    @property
+    def bounds(self) -> tuple[date, date] | None:
+        """The first and the last day, where the set has ends."""
+        spans = [item.dates for item in self.included if isinstance(item, OnDates) and isinstance(item.dates, DateSpan)]
+        if len(spans) < len(self.included):
+            return None
+        return min(span.first for span in spans), max(span.last for span in spans)
 
 
-EVERY_DAY = Days(frozenset(range(7)))
-
-
-def parse_days(words: Sequence[object]) -> Days:
-    """Read a list of days.
-
-    Raises:
-        ValueError: a word that is no day; it is named.
-    """
-    weekdays: set[int] = set()
-    dates: set[date] = set()
-    for word in words:
-        if not isinstance(word, str):
-            message = f"{DAYS_HELP} are expected, got {word!r} (a number could mean two different weekdays)"
-            raise ValueError(message)  # noqa: TRY004 - pydantic turns ValueError into an error of the field
-        closed = re.sub(r"\s*[-~〜～–]\s*", "-", word.strip())
-        for part in re.split(r"[,、\s]+", closed):
-            _add(part, weekdays, dates)
-    return Days(frozenset(weekdays), frozenset(dates))
-
-
-def _add(word: str, weekdays: set[int], dates: set[date]) -> None:
-    group = _GROUPS.get(word.lower())
-    single = _weekday(word)
-    if group is not None:
-        weekdays.update(group)
-    elif single is not None:
-        weekdays.add(single)
-    elif re.fullmatch(r"\d{4}-\d{1,2}-\d{1,2}", word):
-        dates.add(_date(word))
-    else:
-        weekdays.update(_range(word))
-
-
-def _range(word: str) -> list[int]:
-    match = _RANGE.fullmatch(word)
-    first, last = (_weekday(match[1]), _weekday(match[2])) if match else (None, None)
-    if first is None or last is None:
-        message = f"{DAYS_HELP} are expected, got {word!r}"
-        raise ValueError(message)
-    return [(first + step) % 7 for step in range((last - first) % 7 + 1)]
-
-
-def _weekday(word: str) -> int | None:
-    name = word.lower().removesuffix("曜日").removesuffix("曜")
-    if len(name) == 1 and name in _KANJI:
-        return _KANJI.index(name)
-    for names in (_NAMES, _LONG):
-        if name in names:
-            return names.index(name)
-    return None
-
-
-def _date(word: str) -> date:
-    year, month, day = (int(part) for part in word.split("-"))
-    try:
-        return date(year, month, day)
-    except ValueError as error:
-        message = f"{word} is not a day of the calendar"
-        raise ValueError(message) from error
+EVERY_DAY = Days((Weekdays(frozenset(range(7))),))

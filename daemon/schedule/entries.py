@@ -9,23 +9,13 @@ from types import MappingProxyType
 from daemon.announcement import Announcement, Priority
 from daemon.clock import Clock
 from daemon.config import AnnouncementDefaults, Config, ScheduleEntryConfig
-from daemon.schedule.days import EVERY_DAY, parse_days
-from daemon.schedule.rules import CronRule, Rule, TimesRule
 from daemon.schedule.scheduler import Entry, Occurrence
-
-
-def rule_of(config: ScheduleEntryConfig) -> Rule:
-    """When an entry of the configuration is due."""
-    if config.cron is not None:
-        return CronRule(config.cron)
-    days = EVERY_DAY if config.days is None else parse_days(config.days)
-    return TimesRule(tuple(config.at or ()), days)
 
 
 def entries_of(config: Config) -> Mapping[str, tuple[Entry, ScheduleEntryConfig]]:
     """The schedule of a configuration, by id."""
     return {
-        name: (Entry(name, rule_of(item), timedelta(seconds=item.grace), item.enabled), item)
+        name: (Entry(name, item.rule(), timedelta(seconds=item.grace), item.enabled), item)
         for index, item in enumerate(config.schedule)
         for name in [item.id or f"schedule-{index + 1}"]
     }

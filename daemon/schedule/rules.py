@@ -1,41 +1,95 @@
-"""The planner: pure functions from a rule and a moment to the next occurrence.
-
-A rule speaks of local time. On the two days a year when clocks change, a rule still has one occurrence for each local
-date and time: one that the spring gap swallows happens when the gap ends, one that autumn repeats happens the first
-time. Cron rules whose hour is a wildcard follow elapsed time instead, as cron(8) does.
-"""
+"""Rules as frozen values: when something is due. ``occurrences`` says what that means in moments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from typing import Literal
 
 from cronsim import CronSim, CronSimError
 
+from daemon.schedule.calendar import Calendar
 from daemon.schedule.days import EVERY_DAY, Days
+from daemon.schedule.sun import SunTime
 
-HORIZON = timedelta(days=366 * 9)
-"""How far ahead an occurrence is looked for: 29 February can be eight years away."""
+EVERY_HELP = "2 weeks, week, 3 days, 2週間 or 隔週"
+
+_EVERY = re.compile(r"(?:every\s+)?(\d{1,4}|other)?\s*(days?|weeks?|日|週間?)(?:ごと|おき|毎)?")
 
 
 @dataclass(frozen=True, slots=True)
-class TimesRule:
-    """Times of day, on some days."""
+class Every:
+    """Every ``count`` days or weeks, counted from ``start``.
 
-    times: tuple[time, ...]
+    Weeks run from Monday to Sunday; the one that holds ``start`` is the first that counts.
+    """
+
+    count: int
+    unit: Literal["days", "weeks"]
+    start: date
+
+    def __contains__(self, day: date) -> bool:
+        if self.unit == "days":
+            return (day - self.start).days % self.count == 0
+        monday = self.start.toordinal() - self.start.weekday()
+        return (day.toordinal() - monday) // 7 % self.count == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When something is due: times of day on some days, or a cron expression.
+
+    Attributes:
+        times: of the local day, or by the sun; empty for a cron rule.
+        days: on which the times hold.
+        every: of these days only every second week, third day, ….
+        first: the first local date; None has no beginning.
+        last: the last local date; None has no end.
+        cron: five fields as in crontab(5), instead of times, days and every.
+    """
+
+    times: tuple[time | SunTime, ...] = ()
     days: Days = EVERY_DAY
+    every: Every | None = None
+    first: date | None = None
+    last: date | None = None
+    cron: str | None = None
+
+    def holds(self, day: date, calendar: Calendar) -> bool:
+        """Whether the times hold on a local date; of no use for a cron rule."""
+        return (
+            (self.first is None or day >= self.first)
+            and (self.last is None or day <= self.last)
+            and (self.every is None or day in self.every)
+            and self.days.holds(day, calendar)
+        )
+
+    @property
+    def needs_place(self) -> bool:
+        """Whether it depends on the sun."""
+        return any(isinstance(at, SunTime) for at in self.times)
+
+    @property
+    def needs_holidays(self) -> bool:
+        """Whether it depends on holidays."""
+        return self.days.needs_holidays
 
 
-@dataclass(frozen=True, slots=True)
-class CronRule:
-    """Five fields as in crontab(5)."""
+def parse_every(text: object) -> tuple[int, Literal["days", "weeks"]]:
+    """Read ``2 weeks``, ``3 days``, ``隔週`` and the like.
 
-    expression: str
-
-
-Rule = TimesRule | CronRule
+    Raises:
+        ValueError: anything else.
+    """
+    folded = unicodedata.normalize("NFKC", text).strip().lower() if isinstance(text, str) else ""
+    match = _EVERY.fullmatch({"隔週": "2 weeks", "毎週": "1 week", "隔日": "2 days"}.get(folded, folded))
+    count = {None: 1, "other": 2}.get(match[1]) or int(match[1]) if match else 0
+    if not match or not 1 <= count <= 1000:
+        message = f"{EVERY_HELP} (1 to 1000) is expected, got {text!r}"
+        raise ValueError(message)
+    return count, "days" if match[2][0] in "d日" else "weeks"
 
 
 def check_cron(expression: str) -> None:
@@ -54,45 +108,23 @@ def check_cron(expression: str) -> None:
         raise ValueError(message) from None
 
 
-def next_occurrence(rule: Rule, after: datetime, zone: ZoneInfo) -> datetime | None:
-    """The first occurrence strictly after a moment, in UTC; None when there is none any more."""
-    return next(occurrences(rule, after, zone), None)
+def check_days(rule: Rule, calendar: Calendar) -> None:
+    """Refuse a rule whose days never come, wherever today is.
 
-
-def occurrences(rule: Rule, after: datetime, zone: ZoneInfo) -> Iterator[datetime]:
-    """All occurrences strictly after a moment, in order, in UTC."""
-    if isinstance(rule, CronRule):
-        for due in CronSim(rule.expression, after.astimezone(zone)):
-            if due - after > HORIZON:
-                return
-            yield due.astimezone(UTC)
+    Raises:
+        ValueError: says so.
+    """
+    if rule.cron is not None:
         return
-    start = after.astimezone(zone).date() - timedelta(days=1)
-    end = min(start + HORIZON, rule.days.last or date.max)
-    last = after
-    day = start
-    while day <= end:
-        if day in rule.days:
-            for due in sorted({local_moment(day, at, zone) for at in rule.times}):
-                if due > last:
-                    yield due
-                    last = due
-        day += timedelta(days=1)
+    bounds = rule.days.bounds
+    start = max(filter(None, (rule.first, bounds and bounds[0])), default=date(2024, 1, 1))
+    end = min(filter(None, (rule.last, bounds and bounds[1])), default=start + HORIZON)
+    for number in range((min(end, start + HORIZON) - start).days + 1):
+        if rule.holds(start + timedelta(days=number), calendar):
+            return
+    message = "no day fits all of days, every, from and until: it would never be due"
+    raise ValueError(message)
 
 
-def local_moment(day: date, at: time, zone: ZoneInfo) -> datetime:
-    """The UTC moment of a local date and time: the first when there are two, the gap's end when there is none."""
-    local = datetime.combine(day, at, tzinfo=zone)
-    moment = local.astimezone(UTC)
-    if moment.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
-        return moment
-    # In a gap. Read with the offset after it, the time lies before the change; with the one before it, after.
-    early, late = int(local.replace(fold=1).timestamp()), int(moment.timestamp())
-    offset = moment.astimezone(zone).utcoffset()
-    while late - early > 1:
-        middle = (early + late) // 2
-        if datetime.fromtimestamp(middle, zone).utcoffset() == offset:
-            late = middle
-        else:
-            early = middle
-    return datetime.fromtimestamp(late, UTC)
+HORIZON = timedelta(days=366 * 9)
+"""How far ahead an occurrence is looked for: 29 February can be eight years away."""

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
-from zoneinfo import ZoneInfo
 
 from daemon.clock import Clock
-from daemon.schedule.rules import Rule, occurrences
+from daemon.schedule.calendar import Calendar
+from daemon.schedule.planner import occurrences
+from daemon.schedule.rules import Rule
 from daemon.schedule.timers import Timers
 
 _log = logging.getLogger("asagoe.schedule")
@@ -73,7 +74,7 @@ class Scheduler:
     Args:
         clock: the wall clock that rules speak of.
         timers: wait for its moments.
-        zone: of the rules' local times.
+        calendar: the world that rules are planned in.
         on_prepare: called ``PREPARE_AHEAD`` before an occurrence, or at once when it is closer.
         on_wake: called ``WAKE_AHEAD`` before.
         on_due: called at the moment, or late within the grace.
@@ -86,7 +87,7 @@ class Scheduler:
         *,
         clock: Clock,
         timers: Timers,
-        zone: ZoneInfo,
+        calendar: Calendar,
         on_prepare: Callable[[Occurrence], None],
         on_wake: Callable[[], None],
         on_due: Callable[[Occurrence], None],
@@ -95,7 +96,7 @@ class Scheduler:
     ) -> None:
         self._clock = clock
         self._timers = timers
-        self._zone = zone
+        self._calendar = calendar
         self._on_prepare = on_prepare
         self._on_wake = on_wake
         self._on_due = on_due
@@ -106,8 +107,9 @@ class Scheduler:
         self._happened: dict[str, deque[datetime]] = {}
         self._reported: dict[str, deque[datetime]] = {}
 
-    def replace(self, entries: Sequence[Entry]) -> None:
-        """Take over a new set of entries; what happened already stays known by its id."""
+    def replace(self, entries: Sequence[Entry], calendar: Calendar | None = None) -> None:
+        """Take over a new set of entries, and a calendar; what happened already stays known by its id."""
+        self._calendar = calendar or self._calendar
         for entry_id in self._entries:
             self._cancel(entry_id)
         self._entries = {entry.id: entry for entry in entries if entry.enabled}
@@ -119,7 +121,7 @@ class Scheduler:
     def upcoming(self, count: int) -> list[Occurrence]:
         """The next occurrences, soonest first."""
         now = self._clock.now()
-        return merged(list(self._entries.values()), now, self._zone, count)
+        return merged(list(self._entries.values()), now, self._calendar, count)
 
     @property
     def next(self) -> Occurrence | None:
@@ -158,7 +160,7 @@ class Scheduler:
     def _plan(self, entry: Entry) -> None:
         now = self._clock.now()
         happened = self._happened.get(entry.id, ())
-        due = next((moment for moment in occurrences(entry.rule, now, self._zone) if moment not in happened), None)
+        due = next((moment for moment in occurrences(entry.rule, now, self._calendar) if moment not in happened), None)
         self._cancel(entry.id)
         if due is None:
             self._planned.pop(entry.id, None)
@@ -193,7 +195,7 @@ class Scheduler:
         if due in reported:
             return
         reported.append(due)
-        later = occurrences(entry.rule, due, self._zone)
+        later = occurrences(entry.rule, due, self._calendar)
         count = 1 + sum(1 for _ in takewhile(lambda moment: moment <= now, islice(later, _COUNTED)))
         self._on_missed(Missed(Occurrence(entry, due), (now - due).total_seconds(), count))
 
@@ -202,12 +204,12 @@ class Scheduler:
             self._timers.cancel(f"{purpose} {entry_id}")
 
 
-def merged(entries: Sequence[Entry], after: datetime, zone: ZoneInfo, count: int) -> list[Occurrence]:
+def merged(entries: Sequence[Entry], after: datetime, calendar: Calendar, count: int) -> list[Occurrence]:
     """The next occurrences of several entries after a moment, soonest first."""
     found = [
         Occurrence(entry, due)
         for entry in entries
         if entry.enabled
-        for due in islice(occurrences(entry.rule, after, zone), count)
+        for due in islice(occurrences(entry.rule, after, calendar), count)
     ]
     return sorted(found, key=lambda occurrence: (occurrence.due, occurrence.entry.id))[:count]

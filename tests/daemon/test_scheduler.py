@@ -3,8 +3,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from daemon.schedule.calendar import Calendar
 from daemon.schedule.days import EVERY_DAY
-from daemon.schedule.rules import CronRule, TimesRule
+from daemon.schedule.rules import Rule
 from daemon.schedule.scheduler import Entry, Scheduler
 from tests.fakes.clock import FakeClock, FakeTimers
 
@@ -21,7 +22,7 @@ class House:
         self.scheduler = Scheduler(
             clock=self.clock,
             timers=self.timers,
-            zone=zone,
+            calendar=Calendar(zone),
             on_prepare=lambda o: self.prepared.append((o.entry.id, self.local())),
             on_wake=lambda: self.woken.append(self.local()),
             on_due=lambda o: self.said.append((o.entry.id, self.local(o.due), self.local())),
@@ -37,7 +38,7 @@ class House:
 
 
 def entry(name, *times, grace=60, enabled=True):
-    return Entry(name, TimesRule(tuple(times), EVERY_DAY), timedelta(seconds=grace), enabled)
+    return Entry(name, Rule(tuple(times), EVERY_DAY), timedelta(seconds=grace), enabled)
 
 
 WAKE_UP = entry("wake-up", time(6, 45))
@@ -83,7 +84,7 @@ def test_a_forward_step_over_the_moment_says_it_late_within_its_grace():
 
 
 def test_what_a_step_jumped_over_by_more_is_missed_once_with_its_count():
-    house = House(Entry("chime", CronRule("*/10 * * * *"), timedelta(seconds=60)), WAKE_UP)
+    house = House(Entry("chime", Rule(cron="*/10 * * * *"), timedelta(seconds=60)), WAKE_UP)
     house.clock.step(3 * 3600 + 5 * 60)
     house.scheduler.clock_stepped()
     assert house.missed == [("chime", "01 05:10:00", 18), ("wake-up", "01 06:45:00", 1)]
@@ -93,7 +94,7 @@ def test_what_a_step_jumped_over_by_more_is_missed_once_with_its_count():
 
 
 def test_a_step_from_1970_is_no_storm():
-    house = House(Entry("chime", CronRule("* * * * *"), timedelta(seconds=5)), start=datetime(1970, 1, 1, tzinfo=UTC))
+    house = House(Entry("chime", Rule(cron="* * * * *"), timedelta(seconds=5)), start=datetime(1970, 1, 1, tzinfo=UTC))
     house.clock.step(56 * 365 * 86_400)
     house.scheduler.clock_stepped()
     assert len(house.missed) == 1

@@ -1,0 +1,75 @@
+"""What of a rule really happens, and why the rest does not: switched off, skipped once, on vacation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from daemon.schedule.calendar import Calendar
+from daemon.schedule.planner import occurrences
+from daemon.schedule.rules import Rule
+
+DISABLED = "disabled"
+SKIPPED = "skipped once"
+
+
+@dataclass(frozen=True, slots=True)
+class Vacation:
+    """Local dates from ``first`` to ``last``, both included, on which nothing rings."""
+
+    first: date
+    last: date
+
+    def __contains__(self, day: date) -> bool:
+        return self.first <= day <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class Exceptions:
+    """What keeps a rule from happening.
+
+    Attributes:
+        enabled: False keeps all of it.
+        skipped: UTC due moments that are left out.
+        vacation: of the house.
+        ignores_vacation: this rule happens all the same.
+    """
+
+    enabled: bool = True
+    skipped: frozenset[datetime] = frozenset()
+    vacation: Vacation | None = None
+    ignores_vacation: bool = False
+
+    def reason(self, due: datetime, calendar: Calendar) -> str | None:
+        """Why a due moment does not happen; None when it does."""
+        if not self.enabled:
+            return DISABLED
+        vacation = None if self.ignores_vacation else self.vacation
+        if vacation is not None and due.astimezone(calendar.zone).date() in vacation:
+            return f"vacation until {vacation.last}"
+        return SKIPPED if due in self.skipped else None
+
+
+NO_EXCEPTIONS = Exceptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One due moment, in UTC, and why it will not happen; ``reason`` is None when it will."""
+
+    due: datetime
+    reason: str | None = None
+
+
+def planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> Iterator[Planned]:
+    """All occurrences of a rule strictly after a moment, in order, with what keeps each from happening."""
+    for due in occurrences(rule, after, calendar):
+        yield Planned(due, exceptions.reason(due, calendar))
+
+
+def next_planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> datetime | None:
+    """The first moment after another that will really happen, in UTC; None when there is none."""
+    if not exceptions.enabled:
+        return None
+    return next((item.due for item in planned(rule, exceptions, after, calendar) if item.reason is None), None)

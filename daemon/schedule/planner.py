@@ -1,0 +1,105 @@
+"""The planner: pure functions from a rule and a moment to its occurrences.
+
+A rule speaks of local time. It is due at the first moment at which the local clock shows that time or a later one. So
+on the two days a year when clocks change it still has one occurrence for each local date and time: one that the spring
+gap swallows happens when the gap ends, one that autumn repeats happens the first time. A date that a zone leaves out
+(Samoa had no 30 December 2011) has none. Cron rules whose minute or hour is a wildcard follow elapsed time instead, as
+cron(8) does.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+
+from daemon.schedule.calendar import Calendar
+from daemon.schedule.rules import HORIZON, Rule
+from daemon.schedule.sun import SunTime, sun_moment
+
+_HELD = 3
+"""Days that a moment by the sun waits for its elders: with an offset it can lie half a day outside its own date."""
+
+
+def next_occurrence(rule: Rule, after: datetime, calendar: Calendar) -> datetime | None:
+    """The first occurrence strictly after a moment, in UTC; None when there is none within nine years."""
+    return next(occurrences(rule, after, calendar), None)
+
+
+def occurrences(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datetime]:
+    """All occurrences strictly after a moment, in order, in UTC, up to nine years ahead of the last."""
+    last = after
+    for due in _of_cron(rule, after, calendar.zone) if rule.cron is not None else _of_times(rule, after, calendar):
+        if due > last:
+            yield due
+            last = due
+
+
+def _of_cron(rule: Rule, after: datetime, zone: ZoneInfo) -> Iterator[datetime]:
+    start = after.astimezone(zone)
+    if rule.first is not None and start.date() < rule.first:
+        # CronSim looks strictly after its start.
+        start = local_moment(rule.first, time(), zone).astimezone(zone) - timedelta(seconds=1)
+    last = after
+    for due in CronSim(rule.cron or "", start):
+        if due - last > HORIZON or (rule.last is not None and due.date() > rule.last):
+            return
+        last = due.astimezone(UTC)
+        yield last
+
+
+def _of_times(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datetime]:
+    """Moments in order; some at the beginning may lie before ``after``."""
+    bounds = rule.days.bounds
+    day = after.astimezone(calendar.zone).date() - timedelta(days=2)
+    day = max(filter(None, (day, rule.first, bounds and bounds[0])))
+    end = min(filter(None, (rule.last, bounds and bounds[1])), default=date.max)
+    held: list[tuple[datetime, int]] = []
+    found = day
+    number = day.toordinal()
+    while number <= end.toordinal() and day - found <= HORIZON:
+        day = date.fromordinal(number)
+        if rule.holds(day, calendar):
+            for moment in {_moment(day, at, calendar) for at in rule.times}:
+                if moment is not None:
+                    found = day
+                    heapq.heappush(held, (moment, number))
+        number += 1
+        oldest = number - (_HELD if rule.needs_place else 0)
+        while held and min(born for _, born in held) < oldest:
+            yield heapq.heappop(held)[0]
+    while held:
+        yield heapq.heappop(held)[0]
+
+
+def _moment(day: date, at: time | SunTime, calendar: Calendar) -> datetime | None:
+    if isinstance(at, SunTime):
+        return None if calendar.place is None else sun_moment(day, at, calendar.place, calendar.zone)
+    moment = local_moment(day, at, calendar.zone)
+    return moment if date_exists(day, moment, calendar.zone) else None
+
+
+def date_exists(day: date, moment: datetime, zone: ZoneInfo) -> bool:
+    """Whether a zone has a date, of which ``moment`` is some local time."""
+    return moment.astimezone(zone).date() == day or local_moment(day, time(), zone).astimezone(zone).date() == day
+
+
+def local_moment(day: date, at: time, zone: ZoneInfo) -> datetime:
+    """The UTC moment of a local date and time: the first when there are two, the gap's end when there is none."""
+    local = datetime.combine(day, at, tzinfo=zone)
+    moment = local.astimezone(UTC)
+    if moment.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
+        return moment
+    # In a gap. Read with the offset after it, the time lies before the change; with the one before it, after.
+    early, late = int(local.replace(fold=1).timestamp()), int(moment.timestamp())
+    offset = moment.astimezone(zone).utcoffset()
+    while late - early > 1:
+        middle = (early + late) // 2
+        if datetime.fromtimestamp(middle, zone).utcoffset() == offset:
+            late = middle
+        else:
+            early = middle
+    return datetime.fromtimestamp(late, UTC)
