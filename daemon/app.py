@@ -35,7 +35,7 @@ from daemon.player import Player
 from daemon.queue import AnnouncementQueue
 from daemon.renderer import Renderer
 from daemon.schedule.entries import announcement_of, entries_of
-from daemon.schedule.scheduler import Missed, Occurrence, Scheduler
+from daemon.schedule.scheduler import WAKE_AHEAD, Missed, Occurrence, Reactions, Scheduler
 from daemon.schedule.timers import APSchedulerTimers
 from daemon.service.notify import Notifier, SystemdNotifier
 from daemon.service.signals import listen_to_signals
@@ -259,11 +259,13 @@ class Service:
             clock=self._clock,
             timers=timers,
             calendar=self.config.calendar,
-            on_prepare=self._prepare,
-            on_wake=lambda: self._player.wake(3.0),
-            on_due=self._due,
-            on_missed=self._missed,
-            on_change=self._gateway.on_change,
+            reactions=Reactions(
+                prepare=self._prepare,
+                wake=lambda: self._player.wake(WAKE_AHEAD.total_seconds() + 1.0),
+                due=self._due,
+                missed=self._missed,
+                changed=self._gateway.on_change,
+            ),
         )
         self._planned = entries_of(self.config)
         scheduler.replace([entry for entry, _ in self._planned.values()])

@@ -9,13 +9,14 @@ from types import MappingProxyType
 from daemon.announcement import Announcement, Priority
 from daemon.clock import Clock
 from daemon.config import AnnouncementDefaults, Config, ScheduleEntryConfig
+from daemon.schedule.plan import Exceptions
 from daemon.schedule.scheduler import Entry, Occurrence
 
 
 def entries_of(config: Config) -> Mapping[str, tuple[Entry, ScheduleEntryConfig]]:
     """The schedule of a configuration, by id."""
     return {
-        name: (Entry(name, item.rule(), timedelta(seconds=item.grace), item.enabled), item)
+        name: (Entry(name, item.rule(), timedelta(seconds=item.grace), Exceptions(item.enabled)), item)
         for index, item in enumerate(config.schedule)
         for name in [item.id or f"schedule-{index + 1}"]
     }
@@ -24,7 +25,8 @@ def entries_of(config: Config) -> Mapping[str, tuple[Entry, ScheduleEntryConfig]
 def announcement_of(
     occurrence: Occurrence, config: ScheduleEntryConfig, defaults: AnnouncementDefaults, clock: Clock
 ) -> Announcement:
-    """What is said at an occurrence. Its id names the occurrence, so that it is said once whatever happens."""
+    """What is said at an occurrence, at its very moment. Its id names the occurrence, so that it is said once."""
+    ahead = (occurrence.due - clock.now()).total_seconds()
     options = config.model_dump(include={"style", "speed", "pitch", "intonation"}, exclude_none=True)
     priority = Priority.named(config.priority or defaults.priority)
     return Announcement(
@@ -40,5 +42,6 @@ def announcement_of(
         volume=config.volume,
         chime=config.chime if config.chime is not None else defaults.chime,
         end_chime=config.end_chime if config.end_chime is not None else defaults.end_chime,
-        max_wait=defaults.expires_in,
+        max_wait=defaults.expires_in + max(0.0, ahead),
+        start_at=clock.monotonic() + ahead if ahead > 0 else None,
     )

@@ -1,17 +1,24 @@
-"""Keeps the plan: what is due next, prepared before, said at its moment, reported when it was missed."""
+"""Keeps the plan: what is due next, prepared before, handed over in time, reported when it was missed.
+
+Three clocks can lie to it. A wall clock that steps (NTP, suspend, a hand) is noticed within a second by ``guard``, and
+everything between is caught up with: what is late within its grace happens, the rest is reported, once. A clock that
+was never set (a board without a battery begins in 1970) plans nothing until it is. A clock that is set back makes
+nothing happen twice.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import islice, takewhile
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Protocol
 
 from daemon.clock import Clock
 from daemon.schedule.calendar import Calendar
-from daemon.schedule.planner import occurrences
+from daemon.schedule.plan import NO_EXCEPTIONS, Exceptions, planned
 from daemon.schedule.rules import Rule
 from daemon.schedule.timers import Timers
 
@@ -19,13 +26,20 @@ _log = logging.getLogger("asagoe.schedule")
 
 PREPARE_AHEAD = timedelta(minutes=5)
 """How long before it is due an occurrence is rendered."""
-WAKE_AHEAD = timedelta(seconds=1.5)
+WAKE_AHEAD = timedelta(seconds=4)
 """How long before it is due the sound device is opened."""
+HANDOVER = timedelta(seconds=1.5)
+"""How long before it is due an occurrence is handed over, to begin at its very moment."""
 STEP = 1.0
 """Seconds by which the wall clock must jump to count as a step."""
+EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
+"""A wall clock before this was never set."""
+LOOK_BACK = timedelta(days=8)
+"""What is longer ago is not looked for after a long absence."""
 _EARLY = timedelta(seconds=0.2)
-_REMEMBERED = 64
-_COUNTED = 1_000
+_NOTICE_GRACE = timedelta(minutes=1)
+_REMEMBERED = 256
+_COUNTED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +50,20 @@ class Entry:
         id: unique.
         rule: when it is due.
         grace: how late it may still happen.
-        enabled: whether it happens at all.
+        exceptions: what keeps it from happening.
+        notices: how long before it is due notice is given, each a callback of its own.
     """
 
     id: str
     rule: Rule
     grace: timedelta
-    enabled: bool = True
+    exceptions: Exceptions = NO_EXCEPTIONS
+    notices: tuple[timedelta, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One due moment of an entry."""
+    """One due moment of an entry, in UTC."""
 
     entry: Entry
     due: datetime
@@ -55,17 +71,63 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """An occurrence that was too late to happen.
+    """Occurrences of an entry that were too late to happen, noticed together.
 
     Attributes:
-        occurrence: the first that was missed.
+        occurrence: the first of them.
         lateness: seconds after its moment when it was noticed.
-        count: how many were missed together.
+        count: how many there were.
     """
 
     occurrence: Occurrence
     lateness: float
     count: int
+
+
+class History(Protocol):
+    """What happened, also before the last start."""
+
+    def happened(self, entry_id: str, due: datetime) -> bool:
+        """Whether an occurrence happened."""
+
+    def add_happened(self, entry_id: str, due: datetime) -> None:
+        """Note that an occurrence happens."""
+
+
+class Forgetful:
+    """A history of this run only."""
+
+    def __init__(self) -> None:
+        self._moments: set[tuple[str, datetime]] = set()
+
+    def happened(self, entry_id: str, due: datetime) -> bool:
+        """Whether an occurrence happened in this run."""
+        return (entry_id, due) in self._moments
+
+    def add_happened(self, entry_id: str, due: datetime) -> None:
+        """Note that an occurrence happens."""
+        self._moments.add((entry_id, due))
+
+
+@dataclass(frozen=True, slots=True)
+class Reactions:
+    """What the scheduler calls, on the event loop.
+
+    Attributes:
+        prepare: ``PREPARE_AHEAD`` before an occurrence, or at once when it is closer.
+        wake: ``WAKE_AHEAD`` before.
+        due: ``HANDOVER`` before its moment, or late within its grace.
+        missed: once for what was missed together.
+        notice: so long before an occurrence as its entry asks.
+        changed: the plan changed.
+    """
+
+    prepare: Callable[[Occurrence], None]
+    wake: Callable[[], None]
+    due: Callable[[Occurrence], None]
+    missed: Callable[[Missed], None]
+    notice: Callable[[Occurrence, timedelta], None] = lambda _occurrence, _ahead: None
+    changed: Callable[[], None] = lambda: None
 
 
 class Scheduler:
@@ -75,11 +137,9 @@ class Scheduler:
         clock: the wall clock that rules speak of.
         timers: wait for its moments.
         calendar: the world that rules are planned in.
-        on_prepare: called ``PREPARE_AHEAD`` before an occurrence, or at once when it is closer.
-        on_wake: called ``WAKE_AHEAD`` before.
-        on_due: called at the moment, or late within the grace.
-        on_missed: called once for what was missed together.
-        on_change: called when the plan changed.
+        reactions: what happens at these moments.
+        history: what happened before.
+        alive: when the service was last alive before this start: what was due since then is caught up with.
     """
 
     def __init__(
@@ -88,51 +148,59 @@ class Scheduler:
         clock: Clock,
         timers: Timers,
         calendar: Calendar,
-        on_prepare: Callable[[Occurrence], None],
-        on_wake: Callable[[], None],
-        on_due: Callable[[Occurrence], None],
-        on_missed: Callable[[Missed], None],
-        on_change: Callable[[], None] = lambda: None,
+        reactions: Reactions,
+        history: History | None = None,
+        alive: datetime | None = None,
     ) -> None:
         self._clock = clock
         self._timers = timers
         self._calendar = calendar
-        self._on_prepare = on_prepare
-        self._on_wake = on_wake
-        self._on_due = on_due
-        self._on_missed = on_missed
-        self.on_change = on_change
+        self._reactions = reactions
+        self._history = history or Forgetful()
         self._entries: dict[str, Entry] = {}
-        self._planned: dict[str, datetime] = {}
-        self._happened: dict[str, deque[datetime]] = {}
+        self._next: dict[str, datetime] = {}
         self._reported: dict[str, deque[datetime]] = {}
+        self._started = clock.monotonic()
+        # Up to this moment of the wall clock everything is known to have been looked after; None where neither the
+        # clock nor an earlier run can tell.
+        self._seen = alive
+        if self.clock_is_set and (alive is None or alive > clock.now()):
+            self._seen = clock.now()
+
+    @property
+    def clock_is_set(self) -> bool:
+        """Whether the wall clock shows a time that can be true; else nothing is planned."""
+        return self._clock.now() >= EPOCH
 
     def replace(self, entries: Sequence[Entry], calendar: Calendar | None = None) -> None:
         """Take over a new set of entries, and a calendar; what happened already stays known by its id."""
         self._calendar = calendar or self._calendar
-        for entry_id in self._entries:
+        for entry_id in list(self._entries):
             self._cancel(entry_id)
-        self._entries = {entry.id: entry for entry in entries if entry.enabled}
-        self._planned.clear()
-        for entry in self._entries.values():
-            self._plan(entry)
-        self.on_change()
+        self._entries = {entry.id: entry for entry in entries}
+        self._next.clear()
+        self._catch_up()
 
     def upcoming(self, count: int) -> list[Occurrence]:
         """The next occurrences, soonest first."""
-        now = self._clock.now()
-        return merged(list(self._entries.values()), now, self._calendar, count)
+        if not self.clock_is_set:
+            return []
+        return merged(list(self._entries.values()), self._clock.now(), self._calendar, count, self._history)
+
+    def next_of(self, entry_id: str) -> datetime | None:
+        """When an entry is due next, in UTC."""
+        return self._next.get(entry_id)
 
     @property
     def next(self) -> Occurrence | None:
         """What is due next."""
-        if not self._planned:
+        if not self._next:
             return None
-        entry_id = min(self._planned, key=self._planned.__getitem__)
-        return Occurrence(self._entries[entry_id], self._planned[entry_id])
+        entry_id = min(self._next, key=self._next.__getitem__)
+        return Occurrence(self._entries[entry_id], self._next[entry_id])
 
     async def guard(self) -> None:
-        """Watch the wall clock against the monotonic one, until cancelled; plan anew when it steps."""
+        """Watch the wall clock against the monotonic one, until cancelled; catch up when it steps."""
         offset = self._clock_offset()
         while True:
             await self._clock.sleep(1.0)
@@ -141,75 +209,123 @@ class Scheduler:
                 offset += moved
                 _log.warning("the clock was set by %+.1f s; the schedule is planned anew", moved)
                 self.clock_stepped()
+            elif self.clock_is_set:
+                self._seen = self._clock.now()
 
     def clock_stepped(self) -> None:
         """Plan anew; what a forward step jumped over happens late or is reported as missed."""
-        now = self._clock.now()
-        for entry in list(self._entries.values()):
-            planned = self._planned.get(entry.id)
-            if planned is not None and planned <= now:
-                self._due(entry, planned)
-            else:
-                self._plan(entry)
+        self._catch_up()
         self._timers.check()
-        self.on_change()
+
+    def _catch_up(self) -> None:
+        """Look after everything since it was last looked after, and plan what comes."""
+        now = self._clock.now()
+        if not self.clock_is_set:
+            _log.warning("the clock shows %s: it is not set; nothing is due until it is", f"{now:%Y-%m-%d %H:%M}")
+            for entry_id in list(self._entries):
+                self._cancel(entry_id)
+            self._next.clear()
+        else:
+            since, self._seen = self._seen, now
+            if since is None:  # the clock was not set when the service started
+                since = now - timedelta(seconds=self._clock.monotonic() - self._started)
+            for entry in list(self._entries.values()):
+                if since < now:
+                    self._look_back(entry, max(since, now - LOOK_BACK), now)
+                self._plan(entry)
+        self._reactions.changed()
+
+    def _look_back(self, entry: Entry, since: datetime, now: datetime) -> None:
+        """Of what was due in between, the last that is within its grace happens; the rest is reported."""
+        moments = [due for due in islice(self._due_moments(entry, since), _COUNTED + 1) if due <= now]
+        late = next((due for due in reversed(moments) if now - due <= entry.grace), None)
+        missed = [due for due in moments if due != late]
+        if missed:
+            self._miss(entry, missed, now)
+        if late is not None:
+            self._happen(entry, late)
+
+    def _due_moments(self, entry: Entry, after: datetime) -> Iterator[datetime]:
+        """The moments at which an entry really is due, strictly after another, that have not happened yet."""
+        if not entry.exceptions.enabled:
+            return
+        for moment in planned(entry.rule, entry.exceptions, after, self._calendar):
+            if moment.reason is None and not self._history.happened(entry.id, moment.due):
+                yield moment.due
 
     def _clock_offset(self) -> float:
         return self._clock.now().timestamp() - self._clock.monotonic()
 
     def _plan(self, entry: Entry) -> None:
         now = self._clock.now()
-        happened = self._happened.get(entry.id, ())
-        due = next((moment for moment in occurrences(entry.rule, now, self._calendar) if moment not in happened), None)
         self._cancel(entry.id)
+        due = next(self._due_moments(entry, now), None)
         if due is None:
-            self._planned.pop(entry.id, None)
-            _log.info("%s is never due again", entry.id)
+            self._next.pop(entry.id, None)
             return
-        self._planned[entry.id] = due
+        self._next[entry.id] = due
         occurrence = Occurrence(entry, due)
-        self._timers.at(f"prepare {entry.id}", due - PREPARE_AHEAD, lambda: self._on_prepare(occurrence))
-        self._timers.at(f"wake {entry.id}", due - WAKE_AHEAD, self._on_wake)
-        self._timers.at(f"due {entry.id}", due, lambda: self._due(entry, due))
+        at = self._timers.at
+        for ahead in entry.notices:
+            if due - ahead > now - _NOTICE_GRACE:
+                at(f"notice {ahead} {entry.id}", due - ahead, self._give_notice(occurrence, ahead))
+        at(f"prepare {entry.id}", due - PREPARE_AHEAD, lambda: self._reactions.prepare(occurrence))
+        at(f"wake {entry.id}", due - WAKE_AHEAD, self._reactions.wake)
+        at(f"due {entry.id}", due - HANDOVER, lambda: self._due(entry, due))
+
+    def _give_notice(self, occurrence: Occurrence, ahead: timedelta) -> Callable[[], None]:
+        return lambda: self._reactions.notice(occurrence, ahead)
 
     def _due(self, entry: Entry, due: datetime) -> None:
-        if self._planned.get(entry.id) != due:
+        if self._next.get(entry.id) != due:
             return  # planned anew meanwhile
         now = self._clock.now()
-        if now < due - _EARLY:  # the clock was set back after the timer was set
+        if now < due - HANDOVER - _EARLY:  # the clock was set back after the timer was set
             self._plan(entry)
             return
         try:
             if now - due <= entry.grace:
-                self._happened.setdefault(entry.id, deque(maxlen=_REMEMBERED)).append(due)
-                self._on_due(Occurrence(entry, due))
-            else:
-                self._miss(entry, due, now)
+                self._happen(entry, due)
+            else:  # the clock stepped, and the guard has not looked yet
+                self._look_back(entry, due - timedelta(microseconds=1), now)
         finally:
-            self._plan(entry)
-        self.on_change()
+            if self._entries.get(entry.id) is entry:
+                self._plan(entry)
+        self._reactions.changed()
 
-    def _miss(self, entry: Entry, due: datetime, now: datetime) -> None:
+    def _happen(self, entry: Entry, due: datetime) -> None:
+        self._history.add_happened(entry.id, due)
+        self._reactions.due(Occurrence(entry, due))
+
+    def _miss(self, entry: Entry, moments: list[datetime], now: datetime) -> None:
         """Report what was missed, once. It has not happened: when the clock is set back, it still may."""
         reported = self._reported.setdefault(entry.id, deque(maxlen=_REMEMBERED))
-        if due in reported:
-            return
-        reported.append(due)
-        later = occurrences(entry.rule, due, self._calendar)
-        count = 1 + sum(1 for _ in takewhile(lambda moment: moment <= now, islice(later, _COUNTED)))
-        self._on_missed(Missed(Occurrence(entry, due), (now - due).total_seconds(), count))
+        fresh = [due for due in moments if due not in reported]
+        if fresh:
+            reported.extend(fresh)
+            first = Occurrence(entry, fresh[0])
+            self._reactions.missed(Missed(first, (now - fresh[0]).total_seconds(), len(fresh)))
 
     def _cancel(self, entry_id: str) -> None:
+        entry = self._entries.get(entry_id)
+        for ahead in entry.notices if entry else ():
+            self._timers.cancel(f"notice {ahead} {entry_id}")
         for purpose in ("prepare", "wake", "due"):
             self._timers.cancel(f"{purpose} {entry_id}")
 
 
-def merged(entries: Sequence[Entry], after: datetime, calendar: Calendar, count: int) -> list[Occurrence]:
-    """The next occurrences of several entries after a moment, soonest first."""
-    found = [
-        Occurrence(entry, due)
-        for entry in entries
-        if entry.enabled
-        for due in islice(occurrences(entry.rule, after, calendar), count)
-    ]
+def merged(
+    entries: Sequence[Entry], after: datetime, calendar: Calendar, count: int, history: History | None = None
+) -> list[Occurrence]:
+    """The next occurrences of several entries after a moment, soonest first; those that will really happen."""
+    found = []
+    for entry in entries:
+        if not entry.exceptions.enabled:
+            continue
+        due = (
+            moment.due
+            for moment in planned(entry.rule, entry.exceptions, after, calendar)
+            if moment.reason is None and not (history and history.happened(entry.id, moment.due))
+        )
+        found += [Occurrence(entry, moment) for moment in islice(due, count)]
     return sorted(found, key=lambda occurrence: (occurrence.due, occurrence.entry.id))[:count]

@@ -106,13 +106,7 @@ class Database:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
-            if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
-                message = "it is damaged"
-                raise sqlite3.DatabaseError(message)
-            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            if version > len(SCHEMA):
-                message = f"it was written by a newer version (schema {version}, this one knows {len(SCHEMA)})"
-                raise sqlite3.DatabaseError(message)
+            version = _version(connection)
             for number, script in enumerate(SCHEMA[version:], start=version + 1):
                 connection.executescript(f"BEGIN; {script}; PRAGMA user_version={number}; COMMIT;")
         except BaseException:
@@ -140,3 +134,19 @@ class Database:
         if problem is not None:
             _log.error("%s", problem)
         self._on_problem(problem)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """The schema of a file that can be used.
+
+    Raises:
+        sqlite3.DatabaseError: it cannot.
+    """
+    if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+        message = "it is damaged"
+        raise sqlite3.DatabaseError(message)
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(SCHEMA):
+        message = f"it was written by a newer version (schema {version}, this one knows {len(SCHEMA)})"
+        raise sqlite3.DatabaseError(message)
+    return version

@@ -1,12 +1,13 @@
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.days import EVERY_DAY
+from daemon.schedule.plan import Exceptions, Vacation
 from daemon.schedule.rules import Rule
-from daemon.schedule.scheduler import Entry, Scheduler
+from daemon.schedule.scheduler import Entry, Forgetful, Reactions, Scheduler
 from tests.fakes.clock import FakeClock, FakeTimers
 
 TOKYO = ZoneInfo("Asia/Tokyo")
@@ -14,19 +15,24 @@ START = datetime(2026, 12, 1, 5, 0, tzinfo=TOKYO)
 
 
 class House:
-    def __init__(self, *entries, start=START, zone=TOKYO):
+    def __init__(self, *entries, start=START, zone=TOKYO, history=None, alive=None):
         self.clock = FakeClock(start)
         self.timers = FakeTimers(self.clock)
         self.zone = zone
-        self.said, self.missed, self.prepared, self.woken = [], [], [], []
+        self.said, self.missed, self.prepared, self.woken, self.noticed = [], [], [], [], []
         self.scheduler = Scheduler(
             clock=self.clock,
             timers=self.timers,
             calendar=Calendar(zone),
-            on_prepare=lambda o: self.prepared.append((o.entry.id, self.local())),
-            on_wake=lambda: self.woken.append(self.local()),
-            on_due=lambda o: self.said.append((o.entry.id, self.local(o.due), self.local())),
-            on_missed=lambda m: self.missed.append((m.occurrence.entry.id, self.local(m.occurrence.due), m.count)),
+            history=history,
+            alive=alive,
+            reactions=Reactions(
+                prepare=lambda o: self.prepared.append((o.entry.id, self.local())),
+                wake=lambda: self.woken.append(self.local()),
+                due=lambda o: self.said.append((o.entry.id, self.local(o.due), self.local())),
+                missed=lambda m: self.missed.append((m.occurrence.entry.id, self.local(m.occurrence.due), m.count)),
+                notice=lambda o, ahead: self.noticed.append((o.entry.id, str(ahead), self.local())),
+            ),
         )
         self.scheduler.replace(entries)
 
@@ -38,7 +44,7 @@ class House:
 
 
 def entry(name, *times, grace=60, enabled=True):
-    return Entry(name, Rule(tuple(times), EVERY_DAY), timedelta(seconds=grace), enabled)
+    return Entry(name, Rule(tuple(times), EVERY_DAY), timedelta(seconds=grace), Exceptions(enabled))
 
 
 WAKE_UP = entry("wake-up", time(6, 45))
@@ -48,8 +54,8 @@ def test_it_is_prepared_before_woken_for_and_said_on_the_second():
     house = House(WAKE_UP)
     house.until(2, 7)
     assert house.prepared[:2] == [("wake-up", "01 06:40:00"), ("wake-up", "02 06:40:00")]
-    assert house.woken == ["01 06:44:58", "02 06:44:58"]
-    assert house.said == [("wake-up", "01 06:45:00", "01 06:45:00"), ("wake-up", "02 06:45:00", "02 06:45:00")]
+    assert house.woken == ["01 06:44:56", "02 06:44:56"]
+    assert house.said == [("wake-up", "01 06:45:00", "01 06:44:58"), ("wake-up", "02 06:45:00", "02 06:44:58")]
     assert house.missed == []
 
 
@@ -70,7 +76,7 @@ def test_a_forward_step_before_the_moment_does_not_make_it_late():
     house.clock.step(3600)
     house.scheduler.clock_stepped()
     house.until(1, 7)
-    assert house.said == [("wake-up", "01 06:45:00", "01 06:45:00")]
+    assert house.said == [("wake-up", "01 06:45:00", "01 06:44:58")]
 
 
 def test_a_forward_step_over_the_moment_says_it_late_within_its_grace():
@@ -90,15 +96,120 @@ def test_what_a_step_jumped_over_by_more_is_missed_once_with_its_count():
     assert house.missed == [("chime", "01 05:10:00", 18), ("wake-up", "01 06:45:00", 1)]
     assert house.said == []
     house.until(1, 8, 11)
-    assert house.said == [("chime", "01 08:10:00", "01 08:10:00")]
+    assert house.said == [("chime", "01 08:10:00", "01 08:09:58")]
+
+
+def test_nothing_is_due_while_the_clock_is_not_set():
+    house = House(Entry("chime", Rule(cron="* * * * *"), timedelta(seconds=5)), start=datetime(1970, 1, 1, tzinfo=UTC))
+    house.timers.run_until(house.clock.now() + timedelta(minutes=5))
+    assert (house.said, house.missed, house.scheduler.clock_is_set, house.scheduler.upcoming(1)) == ([], [], False, [])
+
+
+def set_at_last(house, *when):
+    """NTP answers: the wall clock is set to a moment of December 2026."""
+    house.clock.step((datetime(2026, 12, *when, tzinfo=TOKYO) - house.clock.now()).total_seconds())
+    house.scheduler.clock_stepped()
+
+
+def test_what_was_due_while_the_clock_was_not_set_rings_when_it_is():
+    house = House(entry("wake-up", time(6, 45), grace=900), start=datetime(1970, 1, 1, tzinfo=UTC))
+    house.timers.run_until(house.clock.now() + timedelta(minutes=5))
+    set_at_last(house, 1, 6, 48)  # so the service began at 06:43
+    assert house.said == [("wake-up", "01 06:45:00", "01 06:48:00")]
+    assert house.missed == []
+
+
+def test_what_was_due_before_the_service_began_is_nothing_that_it_missed():
+    house = House(entry("wake-up", time(6, 45), grace=900), start=datetime(1970, 1, 1, tzinfo=UTC))
+    set_at_last(house, 1, 9)
+    assert (house.said, house.missed) == ([], [])
 
 
 def test_a_step_from_1970_is_no_storm():
-    house = House(Entry("chime", Rule(cron="* * * * *"), timedelta(seconds=5)), start=datetime(1970, 1, 1, tzinfo=UTC))
-    house.clock.step(56 * 365 * 86_400)
-    house.scheduler.clock_stepped()
-    assert len(house.missed) == 1
+    rule = Rule(cron="* * * * *")
+    alive = datetime(2026, 11, 1, tzinfo=UTC)
+    house = House(Entry("chime", rule, timedelta(seconds=5)), start=datetime(1970, 1, 1, tzinfo=UTC), alive=alive)
+    set_at_last(house, 1, 9, 0, 30)
+    assert house.missed == [("chime", "23 09:01:00", 8 * 1440)]  # eight days of them, told once
     assert house.said == []
+
+
+def test_what_was_due_while_the_service_was_off_rings_late_or_is_missed():
+    alive = datetime(2026, 12, 1, 6, 0, tzinfo=TOKYO)
+    entries = entry("early", time(6, 30), grace=900), entry("wake-up", time(6, 45), grace=900)
+    house = House(*entries, start=datetime(2026, 12, 1, 6, 50, tzinfo=TOKYO), alive=alive)
+    assert house.said == [("wake-up", "01 06:45:00", "01 06:50:00")]
+    assert house.missed == [("early", "01 06:30:00", 1)]
+
+
+def test_a_restart_does_not_ring_again():
+    history = Forgetful()
+    house = House(WAKE_UP, history=history)
+    house.until(1, 6, 45, 20)
+    again = House(
+        WAKE_UP, history=history, start=house.clock.now(), alive=datetime(2026, 12, 1, 6, 44, 30, tzinfo=TOKYO)
+    )
+    assert (again.said, again.missed) == ([], [])
+    again.until(2, 7)
+    assert again.said == [("wake-up", "02 06:45:00", "02 06:44:58")]
+
+
+def test_the_clock_of_the_last_shutdown_and_a_late_ntp():
+    """Power failed at 06:00; the board begins there again at 08:00 and learns the true time half a minute later."""
+    alive = datetime(2026, 12, 1, 6, 0, tzinfo=TOKYO)
+    house = House(entry("wake-up", time(6, 45), grace=900), start=alive, alive=alive)
+    house.until(1, 6, 0, 30)
+    set_at_last(house, 1, 8, 0, 30)
+    assert (house.said, house.missed) == ([], [("wake-up", "01 06:45:00", 1)])
+
+
+def test_of_several_within_their_grace_the_last_rings():
+    house = House(entry("wake-up", time(6, 45), time(6, 50), time(6, 55), grace=900))
+    house.until(1, 6, 44)
+    house.clock.step(12 * 60)
+    house.scheduler.clock_stepped()
+    assert house.said == [("wake-up", "01 06:55:00", "01 06:56:00")]
+    assert house.missed == [("wake-up", "01 06:45:00", 2)]
+
+
+def test_what_was_missed_by_a_wrong_step_still_rings_when_the_clock_is_set_back():
+    house = House(WAKE_UP)
+    house.until(1, 6, 44)
+    house.clock.step(7200)
+    house.scheduler.clock_stepped()
+    house.clock.step(-7200)
+    house.scheduler.clock_stepped()
+    house.until(1, 7)
+    assert house.missed == [("wake-up", "01 06:45:00", 1)]
+    assert house.said == [("wake-up", "01 06:45:00", "01 06:44:58")]
+
+
+def test_notice_is_given_ahead():
+    lamp = timedelta(minutes=30)
+    house = House(Entry("wake-up", Rule((time(6, 45),)), timedelta(minutes=1), notices=(lamp, timedelta(minutes=5))))
+    house.until(1, 7)
+    assert house.noticed == [("wake-up", "0:30:00", "01 06:15:00"), ("wake-up", "0:05:00", "01 06:40:00")]
+
+
+def test_notice_of_what_is_past_is_not_given():
+    rule = Rule((time(6, 45),))
+    ahead = (timedelta(minutes=30), timedelta(minutes=5))
+    start = datetime(2026, 12, 1, 6, 20, tzinfo=TOKYO)
+    house = House(Entry("wake-up", rule, timedelta(minutes=1), notices=ahead), start=start)
+    house.until(1, 7)
+    assert house.noticed == [("wake-up", "0:05:00", "01 06:40:00")]
+
+
+def test_what_is_skipped_or_on_vacation_does_not_happen_and_is_not_missed():
+    skipped = frozenset({datetime(2026, 12, 1, 6, 45, tzinfo=TOKYO).astimezone(UTC)})
+    vacation = Vacation(date(2026, 12, 3), date(2026, 12, 4))
+    exceptions = Exceptions(skipped=skipped, vacation=vacation)
+    house = House(Entry("wake-up", Rule((time(6, 45),)), timedelta(minutes=1), exceptions))
+    house.until(6, 7)
+    assert [due for _, due, _ in house.said] == ["02 06:45:00", "05 06:45:00", "06 06:45:00"]
+    house.clock.step(-4 * 86_400)
+    house.scheduler.clock_stepped()
+    assert house.missed == []
 
 
 def test_a_backward_step_does_not_say_it_twice():
@@ -107,7 +218,7 @@ def test_a_backward_step_does_not_say_it_twice():
     house.clock.step(-600)
     house.scheduler.clock_stepped()
     house.until(1, 8)
-    assert house.said == [("wake-up", "01 06:45:00", "01 06:45:00")]
+    assert house.said == [("wake-up", "01 06:45:00", "01 06:44:58")]
     house.until(2, 8)
     assert len(house.said) == 2
 
@@ -120,7 +231,7 @@ def test_a_backward_step_before_the_moment_waits_for_the_true_moment():
     house.timers.run_until(house.clock.now() + timedelta(minutes=5))
     assert house.said == []
     house.until(1, 7)
-    assert house.said == [("wake-up", "01 06:45:00", "01 06:45:00")]
+    assert house.said == [("wake-up", "01 06:45:00", "01 06:44:58")]
 
 
 def test_the_guard_notices_steps_in_both_directions():
