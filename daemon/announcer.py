@@ -34,6 +34,9 @@ WAKE = 2.0
 """Seconds for which the device is held open for an announcement that is being rendered."""
 
 
+SKIPPED = "skipped"
+"""The reason in the event of what was skipped."""
+
 MAKE_WAY = 0.25
 """Seconds before the start of an announcement at which what it interrupts fades out."""
 
@@ -123,7 +126,7 @@ class Announcer:
 
     def skip(self) -> str | None:
         """End what is being said and go on with the next; returns its id."""
-        return self._stop_current("skipped")
+        return self._stop_current(SKIPPED)
 
     def cancel(self, announcement_id: str, reason: str) -> bool:
         """End one announcement, whether it is being said or waits; says whether there was one."""

@@ -8,13 +8,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from daemon import events
+from daemon.agenda.agenda import Agenda
+from daemon.agenda.commands import AgendaCommands
+from daemon.agenda.dispatch import Dispatcher
+from daemon.agenda.speech import Speech
+from daemon.alarms.alarm import Alarm
+from daemon.alarms.clips import Clips
+from daemon.alarms.keeper import AlarmKeeper
+from daemon.alarms.missed import MissedAlarms
+from daemon.alarms.phrases import late_words, missed_words
+from daemon.alarms.words import words
 from daemon.announcer import Announcer
 from daemon.announcer_commands import add_announcer_commands
 from daemon.clock import Clock, SystemClock
@@ -22,7 +31,7 @@ from daemon.commands import Commands
 from daemon.config import Config, ConfigError, load_config
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
-from daemon.folders import phrase_folder
+from daemon.folders import phrase_folder, state_folder
 from daemon.health import PERIOD, Health
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
@@ -34,8 +43,8 @@ from daemon.phrases import PhraseCache
 from daemon.player import Player
 from daemon.queue import AnnouncementQueue
 from daemon.renderer import Renderer
-from daemon.schedule.entries import announcement_of, entries_of
-from daemon.schedule.scheduler import WAKE_AHEAD, Missed, Occurrence, Reactions, Scheduler
+from daemon.schedule.calendar import Calendar
+from daemon.schedule.scheduler import WAKE_AHEAD, Entry, Scheduler
 from daemon.schedule.timers import APSchedulerTimers
 from daemon.service.notify import Notifier, SystemdNotifier
 from daemon.service.signals import listen_to_signals
@@ -44,9 +53,13 @@ from daemon.service.watchdog import feed_watchdog
 from daemon.sinks import sinks_of
 from daemon.speakers import SpeakerKeeper
 from daemon.state import snapshot
+from daemon.store import Database, Records
 from engine import TTS, DictionaryError, EngineError
 
 _log = logging.getLogger("asagoe.service")
+
+ALIVE_PERIOD = 60.0
+"""Seconds between two notes that the service is alive: so much is looked back at more than needed after a crash."""
 
 EXIT_STOPPED = 0
 EXIT_FAILED = 1
@@ -117,13 +130,17 @@ class Service:
         return EXIT_STOPPED
 
     async def _start(self, stack: AsyncExitStack) -> None:
+        self._records = await self._start_store(stack)
         self._tts = await self._start_voices(stack)
         self._renderer = self._start_renderer(stack)
         self._player = self._start_player(stack)
         self._announcer = await self._start_announcer(stack)
+        self.commands = Commands()
+        add_announcer_commands(self.commands, self._announcer)
+        self._plan_alarms(stack)
         self._gateway = await self._start_mqtt(stack)
         stack.callback(self._announcer.shut_down)
-        self._scheduler = await self._start_schedule(stack)
+        await self._start_schedule(stack)
         await self._start_fetching(stack)
         await self._start_reports(stack)
         await self._start_watchdog(stack)
@@ -144,6 +161,15 @@ class Service:
             self._reload_soon()
 
     # The parts, in the order in which they start.
+
+    async def _start_store(self, stack: AsyncExitStack) -> Records:
+        self._notifier.status("reading what was kept")
+        database = Database(state_folder() / "asagoe.db", self._on_store_in_thread(asyncio.get_running_loop()))
+        await asyncio.to_thread(database.open)
+        stack.callback(database.close)
+        records = Records(database)
+        await asyncio.to_thread(records.load)
+        return records
 
     async def _start_voices(self, stack: AsyncExitStack) -> TTS:
         self._notifier.status("loading voices")
@@ -198,8 +224,6 @@ class Service:
             audio=lambda: self._audio,
             counters=lambda: self._announcer.counters,
         )
-        self.commands = Commands()
-        add_announcer_commands(self.commands, self._announcer)
         gateway = Gateway(
             announcer=self._announcer,
             commands=self.commands,
@@ -251,26 +275,75 @@ class Service:
         stack.callback(embedded.stop)
         return True
 
-    async def _start_schedule(self, stack: AsyncExitStack) -> Scheduler:
+    def _plan_alarms(self, stack: AsyncExitStack) -> None:
+        """Make everything that alarms and the schedule need; nothing is due before ``_start_schedule``."""
         timers = APSchedulerTimers()
         timers.start()
         stack.callback(timers.stop)
-        scheduler = Scheduler(
+        zone = self.zone
+        clips = Clips(
+            clock=self._clock,
+            renderer=self._renderer,
+            sample_rate=lambda: self._player.sample_rate,
+            words=words,
+            late_words=late_words,
+        )
+        self._agenda = Agenda(clock=self._clock, records=self._records, on_plan=self._plan)
+        self._keeper = AlarmKeeper(
+            clock=self._clock,
+            timers=timers,
+            zone=zone,
+            announcer=self._announcer,
+            clips=clips,
+            bus=self._bus,
+            records=self._records,
+            on_wake=self._wake,
+            on_done=self._alarm_done,
+            on_change=self._changed,
+        )
+        stack.push_async_callback(self._keeper.shut_down)
+        dispatcher = Dispatcher(
+            agenda=self._agenda,
+            keeper=self._keeper,
+            missed_alarms=MissedAlarms(
+                clock=self._clock,
+                zone=zone,
+                bus=self._bus,
+                say=self._announcer.submit,
+                summary=missed_words,
+                background=self._background,
+            ),
+            speech=Speech(
+                clock=self._clock,
+                announcer=self._announcer,
+                renderer=self._renderer,
+                bus=self._bus,
+                background=self._background,
+                defaults=lambda: self.config.announcements.defaults,
+            ),
+        )
+        self._scheduler = Scheduler(
             clock=self._clock,
             timers=timers,
             calendar=self.config.calendar,
-            reactions=Reactions(
-                prepare=self._prepare,
-                wake=lambda: self._player.wake(WAKE_AHEAD.total_seconds() + 1.0),
-                due=self._due,
-                missed=self._missed,
-                changed=self._gateway.on_change,
-            ),
+            reactions=dispatcher.reactions(wake=self._wake, changed=self._changed),
+            history=self._records,
+            alive=self._records.alive,
         )
-        self._planned = entries_of(self.config)
-        scheduler.replace([entry for entry, _ in self._planned.values()])
-        self._guarding = await stack.enter_async_context(running(scheduler.guard(), "clock guard"))
-        return scheduler
+        AgendaCommands(self._agenda, self._keeper).add_to(self.commands)
+
+    async def _start_schedule(self, stack: AsyncExitStack) -> None:
+        self._agenda.configure(self.config)
+        self._keeper.restore()
+        self._guarding = await stack.enter_async_context(running(self._scheduler.guard(), "clock guard"))
+
+        async def stay_known() -> None:
+            while True:
+                self._still_alive()
+                await self._clock.sleep(ALIVE_PERIOD)
+
+        await stack.enter_async_context(running(stay_known(), "alive"))
+        stack.callback(self._still_alive)
 
     async def _start_fetching(self, stack: AsyncExitStack) -> None:
         self._speakers.on_change = self._speakers_changed
@@ -299,7 +372,9 @@ class Service:
         return snapshot(
             node=self.config.node,
             announcer=self._announcer,
-            upcoming=self._scheduler.next if hasattr(self, "_scheduler") else None,
+            upcoming=self._scheduler.next,
+            agenda=self._agenda,
+            keeper=self._keeper,
             audio=self._audio,
             speakers={name: name in self._tts.speakers for name in self.config.speakers},
             problems=self._speakers.problems,
@@ -311,32 +386,32 @@ class Service:
         self._gateway.on_change()
         self._gateway.publish_health()
 
-    def _prepare(self, occurrence: Occurrence) -> None:
-        announcement = self._announcement(occurrence)
+    def _wake(self) -> None:
+        self._player.wake(WAKE_AHEAD.total_seconds() + 1.0)
 
-        async def render() -> None:
-            try:
-                fresh = await self._renderer.render_ahead(announcement)
-            except EngineError as error:
-                _log.warning("%s cannot be rendered ahead: %s", occurrence.entry.id, error)
-            else:
-                _log.debug("%s is rendered ahead, %d new sentences", occurrence.entry.id, fresh)
+    def _changed(self) -> None:
+        if hasattr(self, "_gateway"):
+            self._gateway.on_change()
 
-        self._background.start(render(), f"prepare {occurrence.entry.id}")
+    def _plan(self, entries: Sequence[Entry], calendar: Calendar) -> None:
+        self._keeper.replace(self._agenda.alarms)
+        self._scheduler.replace(entries, calendar)
 
-    def _due(self, occurrence: Occurrence) -> None:
-        self._announcer.submit(self._announcement(occurrence))
+    def _alarm_done(self, alarm: Alarm, dismissed: bool) -> None:
+        del dismissed
+        self._agenda.done(alarm)
 
-    def _missed(self, missed: Missed) -> None:
-        occurrence, late = missed.occurrence, round(missed.lateness)
-        reason = f"noticed {late} s late, more than its grace of {occurrence.entry.grace.total_seconds():g} s"
-        details = MappingProxyType({"entry": occurrence.entry.id, "count": missed.count})
-        _log.warning("%s was missed: %s", occurrence.entry.id, reason)
-        self._bus.emit(Event(events.MISSED, self._announcement(occurrence).id, reason, details))
+    def _still_alive(self) -> None:
+        if self._scheduler.clock_is_set:
+            self._records.still_alive(self._clock.now())
 
-    def _announcement(self, occurrence: Occurrence) -> Any:
-        item = self._planned[occurrence.entry.id][1]
-        return announcement_of(occurrence, item, self.config.announcements.defaults, self._clock)
+    def _on_store_in_thread(self, loop: asyncio.AbstractEventLoop) -> Callable[[str | None], None]:
+        def report(problem: str | None) -> None:
+            if problem is not None:
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(self._bus.emit, Event(events.FAILED, None, problem))
+
+        return report
 
     def _on_sink_in_thread(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, bool, str | None], None]:
         def report(name: str, audible: bool, problem: str | None) -> None:
@@ -385,8 +460,7 @@ class Service:
         self._renderer.configure(new.speaker_name, frozenset(new.speakers))
         self._gateway.settings = new.announcements
         self._announcer.set_queue_limit(new.announcements.max_queue)
-        self._planned = entries_of(new)
-        self._scheduler.replace([entry for entry, _ in self._planned.values()], self.config.calendar)
+        self._agenda.configure(self.config)
         set_up_logging(new.log.level)
         if fixed:
             _log.warning("reloaded; a change of %s takes effect at the next start", ", ".join(fixed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,8 +18,20 @@ DROPPED = "dropped"
 EXPIRED = "expired"
 MISSED = "missed"
 
+ALARM_PRE = "alarm_pre"
+ALARM_RINGING = "alarm_ringing"
+ALARM_SNOOZED = "alarm_snoozed"
+ALARM_DISMISSED = "alarm_dismissed"
+ALARM_MISSED = "alarm_missed"
+ALARM_FAILED = "alarm_failed"
+"""What happens to alarms. The last: it went on with something else than was wanted, or nobody could hear it."""
+
 TERMINAL = frozenset({FINISHED, FAILED, DROPPED, EXPIRED, MISSED})
 """Every accepted announcement ends with exactly one of these."""
+
+
+TROUBLE = frozenset({FAILED, MISSED, ALARM_MISSED, ALARM_FAILED})
+"""What whoever watches over the service wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +40,7 @@ class Event:
 
     Attributes:
         type: one of the names of this module.
-        id: of the announcement, or None when none could be read.
+        id: of the announcement or alarm, or None when none could be read.
         reason: a sentence, where there is one to give.
         details: further facts, fit for JSON.
     """
@@ -50,12 +63,24 @@ class Events:
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Event], None]] = []
+        self._ends: dict[str, asyncio.Future[Event]] = {}
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Call ``listener`` with every event from now on."""
         self._listeners.append(listener)
 
     def emit(self, event: Event) -> None:
-        """Tell all listeners."""
+        """Tell all listeners, and whoever waits for this end."""
         for listener in self._listeners:
             listener(event)
+        if event.type in TERMINAL and event.id is not None:
+            end = self._ends.get(event.id)
+            if end is not None and not end.done():
+                end.set_result(event)
+
+    def end_of(self, announcement_id: str) -> asyncio.Future[Event]:
+        """The event with which an announcement will end; to be asked for before it is submitted."""
+        end: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+        self._ends[announcement_id] = end
+        end.add_done_callback(lambda _: self._ends.pop(announcement_id, None))
+        return end

@@ -48,7 +48,7 @@ class Health:
 
     def on_event(self, event: Event) -> None:
         """Remember the last thing that went wrong."""
-        if event.type in (events.FAILED, events.MISSED):
+        if event.type in events.TROUBLE:
             self._last_error = (self._clock.now(), event)
 
     def report(self) -> dict[str, Any]:

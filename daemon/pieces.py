@@ -30,6 +30,7 @@ async def pieces_of(
     resume_at: int,
     chime_rate: int,
     on_rendered: Callable[[Rendering], None],
+    ahead: bool = False,
 ) -> AsyncIterator[Piece]:
     """Render an announcement as it is asked for.
 
@@ -40,6 +41,7 @@ async def pieces_of(
         resume_at: index of the sentence to begin with; the chime is heard only from the beginning.
         chime_rate: sample rate for chimes, in Hz.
         on_rendered: told of each sentence when its sound is there.
+        ahead: nobody waits for it yet.
 
     Raises:
         EngineError: a sentence cannot be spoken.
@@ -51,11 +53,11 @@ async def pieces_of(
         yield Piece(_padded(chime, after=CHIME_GAP), CHIME)
     for index in range(resume_at, total):
         try:
-            rendering = await renderer.render(job, segments[index % len(segments)])
+            rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
         except VoiceNotAvailableError:  # the speaker was replaced meanwhile: go on with the one that there is now
-            job = await renderer.plan(announcement)
+            job = await renderer.plan(announcement, ahead=ahead)
             segments = job.plan.segments
-            rendering = await renderer.render(job, segments[index % len(segments)])
+            rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
         on_rendered(rendering)
         pause = rendering.spoken.pause if index < total - 1 else 0.0
         yield Piece(_padded(rendering.spoken.audio, after=pause), index)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from daemon.announcement import Announcement
@@ -80,21 +79,30 @@ class Renderer:
         """Names of the configured speakers."""
         return self._configured
 
-    async def plan(self, announcement: Announcement) -> Job:
+    @property
+    def ready(self) -> list[str]:
+        """Names of the speakers that can speak now."""
+        return list(self._tts.speakers)
+
+    async def plan(self, announcement: Announcement, *, ahead: bool = False) -> Job:
         """Choose the speaker and cut the text.
+
+        Args:
+            announcement: what will be said.
+            ahead: nobody waits for it yet: behind everything that is more urgent.
 
         Raises:
             EngineError: the text or an option cannot be spoken, or no speaker is ready.
         """
-        return await self._run(self._urgent, lambda: self._plan(announcement))
+        return await self._run(self._lane(ahead), lambda: self._plan(announcement))
 
-    async def render(self, job: Job, segment: Segment) -> Rendering:
+    async def render(self, job: Job, segment: Segment, *, ahead: bool = False) -> Rendering:
         """The sound of one sentence.
 
         Raises:
             EngineError: it cannot be spoken.
         """
-        return await self._run(self._urgent, lambda: self._render(job, segment))
+        return await self._run(self._lane(ahead), lambda: self._render(job, segment))
 
     async def render_ahead(self, announcement: Announcement) -> int:
         """Render a whole announcement into the cache, behind everything that is more urgent.
@@ -105,10 +113,10 @@ class Renderer:
         Raises:
             EngineError: it cannot be spoken.
         """
-        job = await self._run(self._ahead, lambda: self._plan(announcement))
+        job = await self.plan(announcement, ahead=True)
         fresh = 0
         for segment in job.plan.segments:
-            rendering = await self._run(self._ahead, partial(self._render, job, segment))
+            rendering = await self.render(job, segment, ahead=True)
             fresh += not rendering.cached
         return fresh
 
@@ -143,6 +151,9 @@ class Renderer:
         if job.speaker.is_current(segment):  # else other words came in between, and the key tells of the old ones
             self._phrases.put(segment.key, spoken)
         return Rendering(spoken, cached=False)
+
+    def _lane(self, ahead: bool) -> ThreadPoolExecutor:
+        return self._ahead if ahead else self._urgent
 
     async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(executor, work)

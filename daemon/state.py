@@ -7,6 +7,11 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from daemon.agenda.agenda import Agenda, Coming
+from daemon.alarms.alarm import Alarm
+from daemon.alarms.keeper import AlarmKeeper
+from daemon.alarms.life import Ring
+from daemon.alarms.life import State as RingState
 from daemon.announcer import Announcer
 from daemon.schedule.scheduler import Occurrence
 from engine import __version__
@@ -17,6 +22,8 @@ def snapshot(
     node: str,
     announcer: Announcer,
     upcoming: Occurrence | None,
+    agenda: Agenda,
+    keeper: AlarmKeeper,
     audio: Mapping[str, Any],
     speakers: Mapping[str, bool],
     problems: Mapping[str, str],
@@ -29,21 +36,35 @@ def snapshot(
         node: its name.
         announcer: what is being said and waits.
         upcoming: what is due next.
+        agenda: everything that comes.
+        keeper: what rings or is snoozed.
         audio: where sound goes, and what is wrong with it.
         speakers: whether each configured speaker is ready.
         problems: why those that are not are not.
         now: of the wall clock.
         zone: of the local times.
     """
+    coming = agenda.coming()
+    alarms = [item for item in coming if isinstance(item.definition, Alarm)]
+    first = min((item for item in alarms if item.due is not None), key=lambda item: str(item.due), default=None)
+    vacation = agenda.vacation
     return {
         "node": node,
-        "state": announcer.state,
+        "state": keeper.state or announcer.state,
         "current": announcer.current_id,
         "queue": announcer.waiting,
         "volume": announcer.mix.volume,
         "mute": announcer.mix.muted,
         "next": upcoming
         and {"id": upcoming.entry.id, "at": upcoming.due.astimezone(zone).isoformat(timespec="seconds")},
+        "next_alarm": first and {"id": first.id, "at": _local(first.due, zone)},
+        "alarms": {item.id: _alarm(item, keeper.rings.get(item.id), zone) for item in alarms},
+        "schedule": {item.id: _entry(item, zone) for item in coming if not isinstance(item.definition, Alarm)},
+        "ringing": [ring.alarm for ring in keeper.rings.values() if ring.state is RingState.RINGING],
+        "snoozed": {
+            ring.alarm: _local(ring.until, zone) for ring in keeper.rings.values() if ring.state is RingState.SNOOZED
+        },
+        "vacation": vacation and {"from": str(vacation.first), "until": str(vacation.last)},
         "audio": dict(audio),
         "speakers": {name: "ready" if ready else "unavailable" for name, ready in speakers.items()},
         "unavailable": dict(problems),
@@ -52,3 +73,23 @@ def snapshot(
         "timezone": zone.key,
         "version": __version__,
     }
+
+
+def _alarm(item: Coming, ring: Ring | None, zone: ZoneInfo) -> dict[str, Any]:
+    assert isinstance(item.definition, Alarm)  # noqa: S101
+    alarm = item.definition
+    return _entry(item, zone) | {
+        "name": alarm.name,
+        "state": str(ring.state) if ring else "armed" if item.due else "off",
+        "made_here": alarm.made_here,
+    }
+
+
+def _entry(item: Coming, zone: ZoneInfo) -> dict[str, Any]:
+    """What comes of an alarm or entry, and at what moment before that it does not, and why."""
+    left_out = item.left_out and {"at": _local(item.left_out.due, zone), "reason": item.left_out.reason}
+    return {"enabled": item.enabled, "next": _local(item.due, zone), "left_out": left_out}
+
+
+def _local(moment: datetime | None, zone: ZoneInfo) -> str | None:
+    return None if moment is None else moment.astimezone(zone).isoformat(timespec="seconds")

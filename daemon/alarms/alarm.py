@@ -31,7 +31,8 @@ class Alarm:
     Attributes:
         id: unique among alarms and schedule entries.
         rule: when it is due.
-        text: template of what is said.
+        text: what is said.
+        is_template: whether the text is a template; what came by message never is.
         name: for people.
         sound: chime before the speech, or None for none.
         speaker: name of a speaker, or None for the default.
@@ -55,6 +56,7 @@ class Alarm:
     id: str
     rule: Rule
     text: str
+    is_template: bool = True
     name: str = ""
     sound: str | None = "rising"
     speaker: str | None = None

@@ -48,7 +48,7 @@ def show_next(explicit: Path | None, count: int, *, as_json: bool) -> int:
         for occurrence in occurrences:
             at = occurrence.due.astimezone(zone).isoformat(timespec="seconds")
             entry = occurrence.entry.id
-            print(json.dumps({"at": at, "id": entry, "say": planned[entry][1].say}, ensure_ascii=False))
+            print(json.dumps({"at": at, "id": entry, "say": planned[entry][1]}, ensure_ascii=False))
         return 0
     _print_occurrences(occurrences, config)
     return 0
@@ -85,7 +85,7 @@ def _print_occurrences(occurrences: list[Occurrence], config: Config) -> None:
     table = Table("when", "in", "entry", "what", title=f"Next ({zone.key})", title_justify="left")
     for occurrence in occurrences:
         local = occurrence.due.astimezone(zone)
-        text = planned[occurrence.entry.id][1].say
+        text = planned[occurrence.entry.id][1]
         table.add_row(f"{local:%a %Y-%m-%d %H:%M:%S}", _distance(now, occurrence.due), occurrence.entry.id, text)
     out.print(table)
 

@@ -152,12 +152,17 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
     yield from _rule_faults(config)
     holders: list[tuple[Path_, Any]] = [(("announcements", "defaults"), config.announcements.defaults)]
     holders += [(("schedule", index), entry) for index, entry in enumerate(config.schedule)]
+    holders += [(("alarms", name), alarm) for name, alarm in config.alarms.items()]
     for path, holder in holders:
-        for key in ("chime", "end_chime"):
-            chime = getattr(holder, key)
+        for key in ("chime", "end_chime", "sound"):
+            chime = getattr(holder, key, None)
             if chime is not None and chime != NONE and chime_path(chime) is None:
                 expected = f"one of {', '.join(chime_names())}, none, or the absolute path of a WAV file"
                 yield (*path, key), f"there is no chime {chime!r}; expected is {expected}"
+    for index, entry in enumerate(config.schedule):
+        name = entry.id or f"schedule-{index + 1}"
+        if name in config.alarms:
+            yield ("schedule", index, "id"), f"{name!r} is the id of an alarm too; give one of them another"
     if config.mqtt.password is not None:
         try:
             config.mqtt.password.reveal()
@@ -168,6 +173,7 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
 def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
     wanted: list[tuple[Path_, str | None]] = [(("default_speaker",), config.default_speaker)]
     wanted += [(("schedule", index, "speaker"), entry.speaker) for index, entry in enumerate(config.schedule)]
+    wanted += [(("alarms", name, "speaker"), alarm.speaker) for name, alarm in config.alarms.items()]
     for path, name in wanted:
         if name is not None and name not in config.speakers:
             yield path, f"{name!r} is not one of speakers: {', '.join(config.speakers)}"
@@ -190,6 +196,7 @@ def _calendar_faults(config: Config) -> Iterator[tuple[Path_, str]]:
 def _rule_faults(config: Config) -> Iterator[tuple[Path_, str]]:
     calendar = config.calendar
     holders: list[tuple[Path_, RuleConfig]] = [(("schedule", i), entry) for i, entry in enumerate(config.schedule)]
+    holders += [(("alarms", name), alarm) for name, alarm in config.alarms.items()]
     for path, holder in holders:
         rule = holder.rule()
         if rule.needs_place and calendar.place is None:

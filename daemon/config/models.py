@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 from tzlocal import get_localzone
 
+from daemon.config.alarms import AlarmConfig
 from daemon.config.announcements import AnnouncementsConfig, CacheConfig
 from daemon.config.audio import AudioConfig
 from daemon.config.base import Model
@@ -48,6 +49,7 @@ class Config(Model):
         default=None, min_length=1, description="YAML file of your own words and readings, relative to this file"
     )
     phrase_cache: CacheConfig = CacheConfig()
+    alarms: dict[Identifier, AlarmConfig] = Field(default={}, description="what rings until somebody answers, by id")
     schedule: list[ScheduleEntryConfig] = Field(default=[], description="what is said at set times")
     log: LogConfig = LogConfig()
     _words: Dictionary = PrivateAttr(default_factory=Dictionary)

@@ -92,3 +92,4 @@ class ScheduleEntryConfig(RuleConfig):
     priority: Priority | None = None
     grace: Duration = Field(default=60.0, description="how late it may still be said; later it is reported as missed")
     enabled: bool = True
+    ignore_vacation: bool = Field(default=True, description="it is said on vacation too")

@@ -13,13 +13,21 @@ from daemon.schedule.plan import Exceptions
 from daemon.schedule.scheduler import Entry, Occurrence
 
 
-def entries_of(config: Config) -> Mapping[str, tuple[Entry, ScheduleEntryConfig]]:
-    """The schedule of a configuration, by id."""
-    return {
-        name: (Entry(name, item.rule(), timedelta(seconds=item.grace), Exceptions(item.enabled)), item)
-        for index, item in enumerate(config.schedule)
-        for name in [item.id or f"schedule-{index + 1}"]
+def schedule_of(config: Config) -> dict[str, ScheduleEntryConfig]:
+    """The schedule entries of a configuration, by id."""
+    return {item.id or f"schedule-{index + 1}": item for index, item in enumerate(config.schedule)}
+
+
+def entries_of(config: Config) -> Mapping[str, tuple[Entry, str]]:
+    """What is due by a configuration alone, with its words; for whoever only looks ahead."""
+    found = {
+        name: (Entry(name, item.rule(), timedelta(seconds=item.grace), Exceptions(item.enabled)), item.say)
+        for name, item in schedule_of(config).items()
     }
+    for name, alarm in config.alarms.items():
+        entry = Entry(name, alarm.rule(), timedelta(seconds=alarm.grace), Exceptions(alarm.enabled))
+        found[name] = (entry, f"alarm: {alarm.text}")
+    return found
 
 
 def announcement_of(

@@ -119,6 +119,7 @@ class Reactions:
         due: ``HANDOVER`` before its moment, or late within its grace.
         missed: once for what was missed together.
         notice: so long before an occurrence as its entry asks.
+        moved: the wall clock was set by so many seconds.
         changed: the plan changed.
     """
 
@@ -127,6 +128,7 @@ class Reactions:
     due: Callable[[Occurrence], None]
     missed: Callable[[Missed], None]
     notice: Callable[[Occurrence, timedelta], None] = lambda _occurrence, _ahead: None
+    moved: Callable[[float], None] = lambda _seconds: None
     changed: Callable[[], None] = lambda: None
 
 
@@ -208,6 +210,7 @@ class Scheduler:
             if abs(moved) > STEP:
                 offset += moved
                 _log.warning("the clock was set by %+.1f s; the schedule is planned anew", moved)
+                self._reactions.moved(moved)
                 self.clock_stepped()
             elif self.clock_is_set:
                 self._seen = self._clock.now()

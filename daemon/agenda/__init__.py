@@ -1,0 +1,1 @@
+"""What is due in this house: alarms and schedule entries, with what people changed about them at run time."""

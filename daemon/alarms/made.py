@@ -1,0 +1,113 @@
+"""Alarms that are made at run time, by a message or on the command line: strict, and with one sentence when refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from daemon.alarms.alarm import Alarm
+from daemon.config.alarms import AlarmConfig
+from daemon.config.values import parse_duration
+from daemon.errors import RequestError
+from daemon.schedule.calendar import Calendar
+from daemon.schedule.planner import next_occurrence
+from daemon.schedule.rules import check_days
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ONCE = "once"
+_LIMIT = 200
+"""So many alarms can be made."""
+
+
+def normalised(definition: Mapping[str, Any], now: datetime, calendar: Calendar) -> dict[str, Any]:
+    """A definition with moments turned into a date and a time, so that it means the same at every start.
+
+    Besides the keys of the configuration it may hold ``in`` (a duration from now), and ``at`` may be a local moment
+    such as ``2026-12-01T06:30``: both make an alarm for one occurrence, as does ``once``.
+
+    Raises:
+        RequestError: a moment cannot be understood, or is past.
+    """
+    result = dict(definition)
+    moment: datetime | None = None
+    if "in" in result:
+        if result.keys() & {"at", "days", "cron", "every", "from", "until"}:
+            message = "in stands alone; it makes an alarm for one occurrence"
+            raise RequestError(message)
+        try:
+            moment = now + timedelta(seconds=parse_duration(result.pop("in")))
+        except ValueError as error:
+            message = f"in: {error}"
+            raise RequestError(message) from error
+    elif isinstance(result.get("at"), str) and re.match(r"\d{4}-\d\d-\d\d", result["at"]):
+        try:
+            moment = datetime.fromisoformat(result["at"])
+        except ValueError as error:
+            message = f"at: a moment such as 2026-12-01T06:30 is expected, got {result['at'][:40]!r}"
+            raise RequestError(message) from error
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=calendar.zone)
+    if moment is not None:
+        if moment <= now:
+            message = f"{moment.astimezone(calendar.zone):%Y-%m-%d %H:%M} is past"
+            raise RequestError(message)
+        local = moment.astimezone(calendar.zone)
+        result |= {"at": f"{local:%H:%M:%S}", "days": [local.date().isoformat()], _ONCE: True}
+    return result
+
+
+def made_alarm(alarm_id: str, definition: Mapping[str, Any], calendar: Calendar, now: datetime) -> Alarm:
+    """An alarm from a normalised definition.
+
+    Raises:
+        RequestError: what is wrong with it.
+    """
+    if not _ID.fullmatch(alarm_id):
+        message = f"an id of letters, digits, - and _ is expected, got {alarm_id[:70]!r}"
+        raise RequestError(message)
+    keys = dict(definition)
+    once = keys.pop(_ONCE, False)
+    if not isinstance(once, bool):
+        message = f"once: true or false is expected, got {str(once)[:40]!r}"
+        raise RequestError(message)
+    try:
+        config = AlarmConfig.model_validate(keys)
+        alarm = config.alarm(alarm_id, once=once, made_here=True, is_template="text" not in keys)
+        check_days(alarm.rule, calendar)
+    except ValidationError as error:
+        raise RequestError("; ".join(_sentence(details) for details in error.errors())) from error
+    except ValueError as error:
+        raise RequestError(str(error)) from error
+    if alarm.rule.needs_place and calendar.place is None:
+        message = "at: the sun needs a place in the configuration"
+        raise RequestError(message)
+    if alarm.rule.needs_holidays and calendar.holidays is None:
+        message = "days: holidays need a country in the configuration"
+        raise RequestError(message)
+    if next_occurrence(alarm.rule, now, calendar) is None:
+        message = "it is never due"
+        raise RequestError(message)
+    return alarm
+
+
+def _sentence(details: Any) -> str:
+    key = ".".join(str(part) for part in details["loc"] if not str(part).startswith("function-"))
+    if details["type"] == "extra_forbidden":
+        known = ", ".join(field.alias or name for name, field in AlarmConfig.model_fields.items())
+        return f"unknown key {key!r}; known are {known}, in, once"
+    message = details["msg"].removeprefix("Value error, ")
+    return f"{key or 'the alarm'}: {message}"
+
+
+def check_room(count: int) -> None:
+    """Refuse one alarm more than there may be.
+
+    Raises:
+        RequestError: there are enough.
+    """
+    if count >= _LIMIT:
+        message = f"there are {count} alarms that were made at run time; remove one first"
+        raise RequestError(message)

@@ -1,0 +1,151 @@
+"""One alarm ringing: again and again until it is answered, with something that is heard, whatever fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+
+from daemon import events
+from daemon.alarms.alarm import Alarm
+from daemon.alarms.clips import Clips, Ready
+from daemon.alarms.life import Ring
+from daemon.announcement import Announcement, Clip, Fade, Priority
+from daemon.announcer import SKIPPED, Announcer
+from daemon.clock import Clock
+from daemon.events import Event, Events
+
+_log = logging.getLogger("asagoe.alarm")
+
+RETRY = 2.0
+"""Seconds after which a ring that nobody could hear is tried again."""
+PATIENCE = 60.0
+"""Seconds beyond its length after which a ring that has not ended is taken for lost."""
+FIRST_PATIENCE = 0.3
+"""Seconds before the start up to which a first ring waits for speech that is nearly ready."""
+
+
+class Ringer:
+    """Rings one alarm, from its moment until cancelled or until it gives up. All calls are on the event loop.
+
+    Args:
+        alarm: what rings.
+        ring: its life.
+        clock: of its moments.
+        announcer: plays it.
+        clips: its sound.
+        bus: tells what happens, and how each sound ended.
+        on_trouble: told when it could not be heard as it should, with the reason.
+    """
+
+    def __init__(
+        self,
+        alarm: Alarm,
+        ring: Ring,
+        *,
+        clock: Clock,
+        announcer: Announcer,
+        clips: Clips,
+        bus: Events,
+        on_trouble: Callable[[str], None],
+    ) -> None:
+        self._alarm = alarm
+        self._ring = ring
+        self._clock = clock
+        self._announcer = announcer
+        self._clips = clips
+        self._bus = bus
+        self._on_trouble = on_trouble
+        self._current: str | None = None
+        self._told: str | None = None
+        self._distrusted: Clip | None = None
+
+    async def run(self) -> None:
+        """Ring; returns when it gives up."""
+        begin = self._monotonic_of_began()
+        deadline = begin + (self._ring.until - self._ring.began).total_seconds()
+        fade = Fade(self._alarm.fade_from, self._alarm.fade_in.total_seconds(), begin)
+        start_at: float | None = begin
+        number = 0
+        try:
+            await self._wait_for_speech(begin)
+            while self._clock.monotonic() < deadline:
+                heard = await self._sound(number, start_at, fade)
+                number, start_at = number + 1, None
+                pause = self._alarm.repeat_every.total_seconds() if heard else RETRY
+                await self._clock.sleep(min(pause, max(0.0, deadline - self._clock.monotonic())))
+        finally:
+            if self._current is not None:
+                self._announcer.cancel(self._current, "the alarm ends")
+
+    def _monotonic_of_began(self) -> float:
+        ahead = (self._ring.began - self._clock.now()).total_seconds()
+        return self._clock.monotonic() + ahead
+
+    async def _wait_for_speech(self, begin: float) -> None:
+        """Give speech that is being made the time that is left, or a moment when there is none left."""
+        left = begin - self._clock.monotonic()
+        working = self._clips.working(self._alarm.id)
+        if working is not None:
+            await asyncio.wait({working}, timeout=1.0 if left < 0 else max(0.0, left - FIRST_PATIENCE))
+
+    async def _sound(self, number: int, start_at: float | None, fade: Fade) -> bool:
+        """One round of its sound; whether it was heard as it should be."""
+        ready = self._clips.get(self._alarm)
+        if ready.clip is self._distrusted:
+            ready = Ready(self._clips.bell(), self._told)
+        heard, problem = await self._heard(ready, number, start_at, fade)
+        if not heard:
+            self._distrusted = ready.clip
+        if problem != self._told:  # told once, until another or none takes its place
+            self._told = problem
+            if problem is not None:
+                self._on_trouble(problem)
+        return heard
+
+    async def _heard(self, ready: Ready, number: int, start_at: float | None, fade: Fade) -> tuple[bool, str | None]:
+        """Whether a round was heard, and what was not as it should be."""
+        try:
+            ended = await self._play(ready.clip, number, start_at, fade)
+        except Exception as error:  # noqa: BLE001 - one of the named supervisors: an alarm goes on whatever happens
+            _log.exception("a defect while ringing %s", self._alarm.id)
+            return False, f"a defect: {error!r}"
+        if ended is None:
+            return False, "the sound did not come to an end: the player hangs"
+        if ended.type == events.DROPPED and ended.reason == SKIPPED:
+            return True, ready.problem
+        if ended.type != events.FINISHED:
+            return False, f"its sound {ended.type}: {ended.reason}"
+        if not ended.details.get("audible", True):
+            return False, f"nobody can hear it: its sound went to {ended.details.get('sink')}"
+        return True, ready.problem
+
+    async def _play(self, clip: Clip, number: int, start_at: float | None, fade: Fade) -> Event | None:
+        announcement = Announcement(
+            id=f"{self._alarm.id}@{self._ring.due:%Y%m%dT%H%M%SZ}/{self._ring.snoozes}.{number}",
+            text=self._alarm.text,
+            origin="alarm",
+            received=self._clock.now(),
+            received_at=self._clock.monotonic(),
+            priority=Priority.CRITICAL,
+            interrupt=True,
+            volume=self._alarm.volume,
+            clip=clip,
+            start_at=start_at,
+            fade=fade if self._alarm.fade_in > timedelta() else None,
+        )
+        self._current = announcement.id
+        ended = self._bus.end_of(announcement.id)
+        self._announcer.submit(announcement)
+        length = sum(piece.audio.duration for piece in clip.pieces)
+        lead = 0.0 if start_at is None else max(0.0, start_at - self._clock.monotonic())
+        try:
+            async with asyncio.timeout(length + lead + PATIENCE):
+                return await ended
+        except TimeoutError:
+            self._announcer.cancel(announcement.id, "it took too long")
+            return None
+        finally:
+            self._current = None
+            ended.cancel()
