@@ -94,7 +94,7 @@ def made_alarm(alarm_id: str, definition: Mapping[str, Any], calendar: Calendar,
 
 
 def _sentence(details: Any) -> str:
-    key = ".".join(str(part) for part in details["loc"] if not str(part).startswith("function-"))
+    key = ".".join(str(part) for part in details["loc"] if isinstance(part, str) and not part.startswith("function-"))
     if details["type"] == "extra_forbidden":
         known = ", ".join(field.alias or name for name, field in AlarmConfig.model_fields.items())
         return f"unknown key {key!r}; known are {known}, in, once"

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from daemon import events
 from daemon.alarms.alarm import Alarm
-from daemon.alarms.clips import Clips, Ready
+from daemon.alarms.clips import BELL, Clips, Ready
 from daemon.alarms.life import Ring
 from daemon.announcement import Announcement, Clip, Fade, Priority
 from daemon.announcer import SKIPPED, Announcer
@@ -57,7 +57,6 @@ class Ringer:
         self._clips = clips
         self._bus = bus
         self._on_trouble = on_trouble
-        self._current: str | None = None
         self._told: str | None = None
         self._distrusted: Clip | None = None
 
@@ -68,16 +67,12 @@ class Ringer:
         fade = Fade(self._alarm.fade_from, self._alarm.fade_in.total_seconds(), begin)
         start_at: float | None = begin
         number = 0
-        try:
-            await self._wait_for_speech(begin)
-            while self._clock.monotonic() < deadline:
-                heard = await self._sound(number, start_at, fade)
-                number, start_at = number + 1, None
-                pause = self._alarm.repeat_every.total_seconds() if heard else RETRY
-                await self._clock.sleep(min(pause, max(0.0, deadline - self._clock.monotonic())))
-        finally:
-            if self._current is not None:
-                self._announcer.cancel(self._current, "the alarm ends")
+        await self._wait_for_speech(begin)
+        while self._clock.monotonic() < deadline:
+            heard = await self._sound(number, start_at, fade)
+            number, start_at = number + 1, None
+            pause = self._alarm.repeat_every.total_seconds() if heard else RETRY
+            await self._clock.sleep(min(pause, max(0.0, deadline - self._clock.monotonic())))
 
     def _monotonic_of_began(self) -> float:
         ahead = (self._ring.began - self._clock.now()).total_seconds()
@@ -96,7 +91,7 @@ class Ringer:
         if ready.clip is self._distrusted:
             ready = Ready(self._clips.bell(), self._told)
         heard, problem = await self._heard(ready, number, start_at, fade)
-        if not heard:
+        if not heard and ready.clip.speaker != BELL:
             self._distrusted = ready.clip
         if problem != self._told:  # told once, until another or none takes its place
             self._told = problem
@@ -135,17 +130,16 @@ class Ringer:
             start_at=start_at,
             fade=fade if self._alarm.fade_in > timedelta() else None,
         )
-        self._current = announcement.id
         ended = self._bus.end_of(announcement.id)
-        self._announcer.submit(announcement)
         length = sum(piece.audio.duration for piece in clip.pieces)
         lead = 0.0 if start_at is None else max(0.0, start_at - self._clock.monotonic())
         try:
+            self._announcer.submit(announcement)
             async with asyncio.timeout(length + lead + PATIENCE):
                 return await ended
         except TimeoutError:
-            self._announcer.cancel(announcement.id, "it took too long")
             return None
         finally:
-            self._current = None
+            if not ended.done() or ended.cancelled():
+                self._announcer.cancel(announcement.id, "the alarm was answered, or it took too long")
             ended.cancel()

@@ -69,7 +69,7 @@ class AlarmConfig(RuleConfig):
     speed: float | None = speech_option("speed")
     pitch: float | None = speech_option("pitch")
     intonation: float | None = speech_option("intonation")
-    volume: Percent = Field(default=60, ge=1, description="its own, whatever that of announcements is")
+    volume: int = Field(default=60, ge=1, le=100, description="its own, whatever that of announcements is")
     fade_in: FadeField = Field(
         default=FadeConfig(length=0.0), description="a duration, or {begin: 15, length: 30s}: the volume rises"
     )

@@ -12,7 +12,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ class Database:
         self._on_problem = on_problem
         self._problem: str | None = None
         self._connection: sqlite3.Connection | None = None
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._writer = None if path is None else ThreadPoolExecutor(1, thread_name_prefix="store")
         self._lock = threading.Lock()
 
     @property
@@ -65,7 +65,8 @@ class Database:
 
     def close(self) -> None:
         """Write what is waiting, and close."""
-        self._writer.shutdown(wait=True)
+        if self._writer is not None:
+            self._writer.shutdown(wait=True)
         with self._lock:
             if self._connection is not None:
                 with contextlib.suppress(sqlite3.Error):
@@ -83,9 +84,10 @@ class Database:
                 _log.error("%s cannot be read: %s", self._path, error)
                 return []
 
-    def write(self, *statements: tuple[str, Sequence[Any]]) -> Future[None]:
+    def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Carry out statements as one transaction, soon and in order; what fails is reported, not raised."""
-        return self._writer.submit(self._write, statements)
+        if self._writer is not None:
+            self._writer.submit(self._write, statements)
 
     def _write(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
         with self._lock:
