@@ -21,7 +21,7 @@ from daemon.schedule.rules import HORIZON, Rule
 from daemon.schedule.sun import SunTime, sun_moment
 
 _DAY = timedelta(days=1)
-_HELD = 3
+_HELD = 2
 """Days that a moment by the sun waits for its elders: with an offset it can lie half a day outside its own date."""
 
 
@@ -60,7 +60,7 @@ def _of_cron(rule: Rule, after: datetime, zone: ZoneInfo) -> Iterator[datetime]:
 def _of_times(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datetime]:
     """Moments in order; some at the beginning may lie before ``after``."""
     bounds = rule.days.bounds
-    day = after.astimezone(calendar.zone).date() - 2 * _DAY
+    day = after.astimezone(calendar.zone).date() - _DAY
     day = max(filter(None, (day, rule.first, bounds and bounds[0])))
     end = min(filter(None, (rule.last, bounds and bounds[1])), default=date.max)
     held: list[tuple[datetime, int]] = []

@@ -16,6 +16,7 @@ from daemon.schedule.sun import SunTime
 
 EVERY_HELP = "2 weeks, week, 3 days, 2週間 or 隔週"
 
+_CRON_FIELDS = 5
 _EVERY = re.compile(r"(?:every\s+)?(\d{1,4}|other)?\s*(days?|weeks?|日|週間?)(?:ごと|おき|毎)?")
 
 
@@ -98,10 +99,13 @@ def check_cron(expression: str) -> None:
     Raises:
         ValueError: says what is wrong with it.
     """
+    message = f"five cron fields (minute hour day month weekday) are expected, got {expression!r}"
+    if len(expression.split()) != _CRON_FIELDS:  # CronSim would take a sixth as seconds
+        raise ValueError(message)
     try:
         next(CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC)))
     except CronSimError as error:
-        message = f"five cron fields (minute hour day month weekday) are expected, got {expression!r}: {error}"
+        message = f"{message}: {error}"
         raise ValueError(message) from error
     except StopIteration:
         message = f"the cron expression {expression!r} is never due"
