@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from daemon.cli.common import fail, out, printable, read_config, table
@@ -14,8 +14,9 @@ from daemon.clock import SystemClock
 from daemon.config import Config
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.entries import entries_of
-from daemon.schedule.plan import Exceptions, Planned, left_out, planned
+from daemon.schedule.plan import Planned, left_out, planned
 from daemon.schedule.planner import local_moment, next_occurrence
+from daemon.schedule.scheduler import Entry
 
 _YEARS = range(1971, 2200)
 _LOOKED_AT = 2_000
@@ -24,17 +25,19 @@ _LOOKED_AT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One due moment of an entry.
+    """One due moment of an entry, or several in a row that do not happen for one reason.
 
     Attributes:
         entry: its id.
         text: what is said.
-        item: when, and why not.
+        item: when (the first), and why not.
+        times: how many there are.
     """
 
     entry: str
     text: str
     item: Planned
+    times: int = 1
 
 
 def show_next(explicit: Path | None, count: int, start: str | None, *, as_json: bool) -> int:
@@ -76,32 +79,46 @@ def lines_of(config: Config, after: datetime, count: int) -> list[Line]:
     calendar = config.calendar
     coming: list[Line] = []
     disabled: list[Line] = []
-    entries = list(entries_of(config).values())
-    for entry, item in entries:
-        exceptions = Exceptions(enabled=entry.enabled)
-        plan = planned(entry.rule, exceptions, after, calendar)
-        if entry.enabled:
-            coming += [Line(entry.id, item.say, one) for one in _until_it_happens(plan, count)]
+    entries = _entries(config)
+    for entry, text in entries:
+        plan = planned(entry.rule, entry.exceptions, after, calendar)
+        if entry.exceptions.enabled:
+            coming += _lines(entry, text, _until_it_happens(plan, count))
         else:
-            disabled += [Line(entry.id, item.say, one) for one in islice(plan, 1)]
+            disabled += _lines(entry, text, islice(plan, 1))
     coming = _cut(coming, count)
     end = coming[-1].item.due if coming else after
-    for entry, item in entries:
-        if entry.enabled:
-            missing = islice(left_out(entry.rule, after, end, calendar), count)
-            coming += [Line(entry.id, item.say, one) for one in missing]
+    for entry, text in entries:
+        if entry.exceptions.enabled:
+            coming += _lines(entry, text, islice(left_out(entry.rule, after, end, calendar), _LOOKED_AT))
     return _sorted(coming + disabled)
+
+
+def _lines(entry: Entry, text: str, items: Iterable[Planned]) -> Iterator[Line]:
+    """A line for each moment that happens, and one for each row of moments that one reason keeps from happening."""
+    for reason, group in groupby(items, key=lambda item: item.reason):
+        row = list(group)
+        if reason is None:
+            yield from (Line(entry.id, text, item) for item in row)
+        else:
+            yield Line(entry.id, text, row[0], len(row))
+
+
+def _entries(config: Config) -> list[tuple[Entry, str]]:
+    """Entries with what is said."""
+    return [(entry, item.say) for entry, item in entries_of(config).values()]
 
 
 def print_next(config: Config, after: datetime, count: int) -> None:
     """Print a table, or plain lines where nobody looks at a terminal."""
     calendar = config.calendar
     lines = lines_of(config, after, count)
-    for entry, _ in entries_of(config).values():
+    entries = _entries(config)
+    for entry, _ in entries:
         if next_occurrence(entry.rule, after, calendar) is None:
             out.print(f"{entry.id} is never due again.")
     if not lines:
-        out.print("Nothing is due." if config.schedule else "The schedule is empty.")
+        out.print("Nothing is due." if entries else "The schedule is empty.")
         return
     rows = [
         (
@@ -109,7 +126,7 @@ def print_next(config: Config, after: datetime, count: int) -> None:
             _distance(after, line.item.due),
             line.entry,
             printable(line.text),
-            _note(line.item, calendar),
+            _note(line, calendar),
         )
         for line in lines
     ]
@@ -147,7 +164,7 @@ def _sorted(lines: Sequence[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: (line.item.due, line.entry))
 
 
-def _as_json(line: Line, calendar: Calendar) -> dict[str, str | None]:
+def _as_json(line: Line, calendar: Calendar) -> dict[str, str | int | None]:
     local = line.item.due.astimezone(calendar.zone)
     return {
         "at": local.isoformat(timespec="seconds"),
@@ -155,6 +172,7 @@ def _as_json(line: Line, calendar: Calendar) -> dict[str, str | None]:
         "say": line.text,
         "holiday": calendar.name_of(local.date()),
         "reason": line.item.reason,
+        "times": line.times,
     }
 
 
@@ -163,10 +181,10 @@ def _when(due: datetime, calendar: Calendar) -> str:
     return f"{local:%a %Y-%m-%d %H:%M}" + (f":{local:%S}" if local.second else "")
 
 
-def _note(item: Planned, calendar: Calendar) -> str:
-    if item.reason is not None:
-        return f"not: {item.reason}"
-    return calendar.name_of(item.due.astimezone(calendar.zone).date()) or ""
+def _note(line: Line, calendar: Calendar) -> str:
+    if line.item.reason is not None:
+        return f"not: {line.item.reason}" + (f" ({line.times} times)" if line.times > 1 else "")
+    return calendar.name_of(line.item.due.astimezone(calendar.zone).date()) or ""
 
 
 def _distance(now: datetime, then: datetime) -> str:
