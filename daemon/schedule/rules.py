@@ -113,7 +113,7 @@ def check_cron(expression: str) -> None:
 
 
 def check_days(rule: Rule, calendar: Calendar) -> None:
-    """Refuse a rule whose days never come, wherever today is.
+    """Refuse a rule whose days do not come within nine years of its beginning, wherever today is.
 
     Raises:
         ValueError: says so.
@@ -126,7 +126,7 @@ def check_days(rule: Rule, calendar: Calendar) -> None:
     for number in range((min(end, start + HORIZON) - start).days + 1):
         if rule.holds(start + timedelta(days=number), calendar):
             return
-    message = "no day fits all of days, every, from and until: it would never be due"
+    message = "no day in nine years fits all of days, every, from and until: it would never be due"
     raise ValueError(message)
 
 

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
@@ -152,3 +154,14 @@ def test_a_calendar_that_cannot_be_is_one_sentence(text, expected):
 @pytest.mark.parametrize("keys", ["country: none", "added: {08-13..08-15: お盆}"])
 def test_workdays_need_no_country_where_the_house_says_so(keys):
     parse_config(f"timezone: UTC\nholidays: {{{keys}}}\n{WORKDAYS}")
+
+
+def test_the_libraries_are_loaded_only_when_a_rule_asks():
+    code = (
+        "import sys; from daemon.config import parse_config\n"
+        "for days in ('mon-fri', 'workdays'):\n"
+        "    parse_config('timezone: Europe/Berlin\\nschedule: [{at: 7:00, days: ' + days + ', say: x}]')\n"
+        "    print(days, 'holidays' in sys.modules, 'astral' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["mon-fri False False", "workdays True False"]

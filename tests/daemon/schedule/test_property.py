@@ -11,12 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from daemon.config import RuleConfig
+from daemon.config.values import parse_at
 from daemon.schedule.calendar import Calendar, Holidays, Place
 from daemon.schedule.dates import parse_dates
 from daemon.schedule.days import Days, Weekdays
 from daemon.schedule.planner import occurrences
-from daemon.schedule.rules import Rule
+from daemon.schedule.rules import Rule, parse_every
 from daemon.schedule.sun import SunTime, sun_moment
+from daemon.schedule.words import parse_days
 from tests.daemon.schedule.enumerator import slow_occurrences
 
 ZONES = sorted(available_timezones() - {"localtime", "Factory"})
@@ -114,7 +116,7 @@ def test_every_zone_agrees_with_the_slow_walk_where_its_clocks_change(part):
         check(zone, f"{name} {part}", changes(zone, draw), days=3)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.sampled_from(ZONES), st.integers(0, 10**9), st.datetimes(datetime(1976, 1, 1), datetime(2037, 1, 1)))
 def test_random_rules_agree_with_the_slow_walk(name, seed, around):
     check(ZoneInfo(name), seed, around.replace(tzinfo=UTC), days=9)
@@ -204,6 +206,32 @@ def test_rules_by_the_sun_agree_with_the_sun_of_each_date(name, latitude, longit
     dates = [start.date() + timedelta(days=number) for number in range(-4, 16)]
     moments = {sun_moment(day, at, place, zone) for day in dates for at in times}
     assert found == sorted(moment for moment in moments if moment and moment > after)[:10]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["mon", "-", "fri", "第", "2", "二", "土", "曜", "日", "・", ",", " ", "!", "not", "last", "3rd", "1", "..", "〜", "12-24",
+             "2026-12-24", "月", "年", "2026-", "祝", "workdays", "最終", "and", "²", "٣", "毎週", "\n", "\x00", "😀"]
+        ),
+        max_size=8,
+    )
+)  # fmt: skip
+def test_whatever_is_written_is_days_or_one_sentence(parts):
+    text = "".join(parts)
+    for read in (
+        lambda: parse_days([text]),
+        lambda: parse_every(text),
+        lambda: parse_at(text),
+        lambda: parse_dates(text),
+    ):
+        problem, value = None, None
+        try:
+            value = read()
+        except ValueError as error:
+            problem = str(error)
+        assert len(problem.splitlines()) == 1 if problem else hash(value) is not None
 
 
 def test_dates_are_dates():
