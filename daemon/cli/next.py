@@ -106,7 +106,7 @@ def _lines(entry: Entry, text: str, items: Iterable[Planned]) -> Iterator[Line]:
 
 def _entries(config: Config) -> list[tuple[Entry, str]]:
     """Entries with what is said."""
-    return [(entry, item.say) for entry, item in entries_of(config).values()]
+    return list(entries_of(config).values())
 
 
 def print_next(config: Config, after: datetime, count: int) -> None:
