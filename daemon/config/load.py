@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -148,8 +149,7 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
     """What can only be judged when several keys are seen together."""
     yield from _speaker_faults(config)
     yield from _mirror_faults(config)
-    yield from _calendar_faults(config)
-    yield from _rule_faults(config)
+    yield from list(_calendar_faults(config)) or _rule_faults(config)
     holders: list[tuple[Path_, Any]] = [(("announcements", "defaults"), config.announcements.defaults)]
     holders += [(("schedule", index), entry) for index, entry in enumerate(config.schedule)]
     holders += [(("alarms", name), alarm) for name, alarm in config.alarms.items()]
@@ -185,12 +185,14 @@ def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
 
 
 def _calendar_faults(config: Config) -> Iterator[tuple[Path_, str]]:
-    holidays = config.calendar.holidays
-    if config.holidays.model_fields_set & {"country", "subdivision", "language"} and holidays and holidays.country:
-        try:
-            check_country(holidays.country, holidays.subdivision, holidays.language)
-        except ValueError as error:
-            yield ("holidays",), str(error)
+    own, holidays = config.holidays, config.calendar.holidays
+    if holidays is None or not (own.country or own.subdivision or own.language):
+        return  # the library is large, and nothing was said that it could refuse
+    try:
+        if holidays.country is not None:
+            check_country(holidays.country, own.subdivision, own.language)
+    except ValueError as error:
+        yield ("holidays",), str(error)
 
 
 def _rule_faults(config: Config) -> Iterator[tuple[Path_, str]]:
@@ -201,7 +203,7 @@ def _rule_faults(config: Config) -> Iterator[tuple[Path_, str]]:
         rule = holder.rule()
         if rule.needs_place and calendar.place is None:
             yield (*path, "at"), "the sun needs a place; add place: {latitude: …, longitude: …} to the file"
-        if rule.needs_holidays and calendar.holidays is None:
+        if rule.needs_holidays and not calendar.knows_holidays:
             message = f"whose holidays are meant is not clear from the time zone {calendar.zone.key}; add "
             yield (*path, "days"), message + "holidays: {country: JP} (or another country, or none) to the file"
             continue
@@ -253,32 +255,28 @@ def _known_part(document: Document, loc: Path_) -> Path_:
 
 
 def _suggestion(loc: Path_) -> str:
-    model: Any = Config
+    kind: Any = Config
     for part in loc[:-1]:
-        model = _inner_model(model, part)
-        if model is None:
-            return ""
-    known = isinstance(model, type) and issubclass(model, BaseModel)
-    names = [field.alias or name for name, field in model.model_fields.items()] if known else []
+        kind = _kind_inside(kind, part)
+    known = isinstance(kind, type) and issubclass(kind, BaseModel)
+    names = [field.alias or name for name, field in kind.model_fields.items()] if known else []
     close = difflib.get_close_matches(str(loc[-1]), names, 1)
     if close:
         return f"; did you mean {close[0]}?"
     return f"; known are {', '.join(names)}" if names else ""
 
 
-def _inner_model(model: Any, part: str | int) -> Any:
-    if isinstance(model, type) and issubclass(model, BaseModel):
-        fields = model.model_fields
+def _kind_inside(kind: Any, part: str | int) -> Any:
+    """What stands under a key of a model, or in a list or mapping of the configuration."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields = kind.model_fields
         field = fields.get(str(part)) or next((item for item in fields.values() if item.alias == part), None)
-        return None if field is None else _unwrapped(field.annotation)
-    return model
-
-
-def _unwrapped(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    models = (_unwrapped(argument) for argument in getattr(annotation, "__args__", ()))
-    return next((model for model in models if model is not None), None)
+        kind = None if field is None else field.annotation
+    else:
+        kind = next(iter(reversed(get_args(kind))), None)  # list[item], dict[key, item]
+    while get_origin(kind) in {Union, UnionType, Annotated}:
+        kind = next((item for item in get_args(kind) if item is not NoneType), None)
+    return kind
 
 
 def _unique(problems: Iterable[Problem]) -> list[Problem]:
