@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from daemon.errors import SectionError
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -44,3 +46,19 @@ class Fetcher(Protocol):
         Raises:
             SectionError: no good answer; the message names the host and the reason.
         """
+
+
+class NoFetcher:
+    """The network of a house that has none."""
+
+    async def get(
+        self, url: str, *, accept: tuple[str, ...], limit: int, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Nothing.
+
+        Raises:
+            SectionError: always.
+        """
+        del url, accept, limit, headers
+        message = "there is no way to the network"
+        raise SectionError(message)

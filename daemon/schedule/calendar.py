@@ -79,7 +79,9 @@ class Calendar:
 def _of_year(country: str, subdivision: str | None, language: str | None, year: int) -> Mapping[date, str]:
     import holidays  # noqa: PLC0415 - 45 ms, and many houses have no rule that asks
 
-    return dict(holidays.country_holidays(country, subdiv=subdivision, years=year, language=language))
+    # Without a language the library takes that of the process's locale; a service has often none.
+    own = language or holidays.country_holidays(country, subdiv=subdivision).default_language
+    return dict(holidays.country_holidays(country, subdiv=subdivision, years=year, language=own))
 
 
 def check_country(country: str, subdivision: str | None, language: str | None) -> None:
