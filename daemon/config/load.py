@@ -181,7 +181,9 @@ def _name_faults(config: Config) -> Iterator[tuple[Path_, str]]:
         if name in config.briefings and entry.briefing != name:
             yield ("schedule", index, "id"), f"{name!r} is the name of a briefing too; give one of them another"
         wanted.append((("schedule", index, "briefing"), entry.briefing))
-    wanted += [(("alarms", name, "then"), alarm.then and alarm.then.briefing) for name, alarm in config.alarms.items()]
+    wanted += [
+        (("alarms", name, "then"), alarm.then.briefing if alarm.then else None) for name, alarm in config.alarms.items()
+    ]
     for path, briefing in wanted:
         if briefing is not None and briefing not in config.briefings:
             names = ", ".join(config.briefings) or "none"
