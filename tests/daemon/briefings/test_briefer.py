@@ -79,9 +79,7 @@ def test_a_briefing_is_one_announcement_with_its_events(tmp_path):
             await house.speaking.ended(name)
             assert house.story(name) == ["accepted", "queued", "started", "finished"]
             accepted = details(house, "accepted", name).details
-            assert accepted["text"] == (
-                "午前7時。二つ。三つ。120円。以上。"
-            )
+            assert accepted["text"] == ("午前7時。二つ。三つ。120円。以上。")
             assert accepted["origin"] == "briefing"
             assert house.briefer.last["morning"].texts[1] == "120円。"
 
