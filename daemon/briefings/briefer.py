@@ -85,11 +85,7 @@ class Briefer:
         self.last: dict[str, Composed] = {}
 
     def configure(self, briefings: Mapping[str, BriefingConfig], defaults: AnnouncementDefaults) -> None:
-        """Take over a configuration; what is being told goes on.
-
-        Raises:
-            TemplateFault: see ``plan_of``.
-        """
+        """Take over a configuration; what is being told goes on."""
         self._plans = {name: plan_of(name, config) for name, config in briefings.items()}
         self._defaults = defaults
         for name in list(self._prepared):

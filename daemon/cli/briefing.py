@@ -17,7 +17,6 @@ from daemon.cli.common import err, fail, out, printable, read_config, table
 from daemon.clock import Clock, SystemClock
 from daemon.config import Config
 from daemon.config.values import parse_time_of_day
-from daemon.errors import TemplateFault
 from daemon.folders import state_folder
 from daemon.mqtt.house_topics import HouseTopics
 from daemon.mqtt.topics import Topics
@@ -36,7 +35,7 @@ def show_briefing(
     try:
         due = _moment(at, clock.now().astimezone(config.zone))
         composed = asyncio.run(compose_now(config, name, due, clock, fetcher_of(config)))
-    except (ValueError, TemplateFault) as error:
+    except ValueError as error:
         return fail(str(error))
     if as_json:
         print(json.dumps(as_object(composed), ensure_ascii=False))
@@ -58,11 +57,7 @@ def fetcher_of(config: Config) -> Fetcher:
 
 
 async def compose_now(config: Config, name: str, due: datetime, clock: Clock, fetcher: Fetcher) -> Composed:
-    """Fetch all sources and put them into words, beside the running service, whose last good values are shared.
-
-    Raises:
-        TemplateFault: the words of another package's kind cannot be compiled.
-    """
+    """Fetch all sources and put them into words, beside the running service, whose last good values are shared."""
     plan = plan_of(name, config.briefings[name])
     house = HouseTopics(clock, Topics(config.mqtt.base_topic, config.node, tuple(config.groups)), plan.topics)
     if plan.topics:

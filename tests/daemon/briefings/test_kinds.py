@@ -39,6 +39,14 @@ class TideKind:
         return "{{ harbour }}の満潮は{{ high | time }}です。"
 
 KIND = TideKind()
+class Worse(TideKind):
+    name = "worse"
+    def section(self, settings):
+        raise KeyError(settings.harbour)
+class Silly(TideKind):
+    name = "silly"
+    def template(self, language):
+        return "{{ harbour"
 BROKEN = object()
 class Loose:
     name = "loose"; settings = dict; section = template = None
@@ -54,6 +62,7 @@ def installed(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: asagoe-tides\nVersion: 1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(
         "[asagoe.sections]\ntide = tides:KIND\ndate = tides:KIND\nbroken = tides:BROKEN\nloose = tides:Loose\n"
+        "worse = tides:Worse\nsilly = tides:Silly\n"
         "missing = tides_of_nowhere:KIND\n",
         encoding="utf-8",
     )
@@ -90,6 +99,20 @@ def test_the_defect_of_another_package_takes_nothing_along_and_tells_no_secret(i
     assert composed.text == "以上です。"
     assert composed.parts[0].left_out_because == "a defect in the section: RuntimeError"
     assert "tides.py:" in caplog.text
+    assert "KEY123" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("worse", "a defect in the kind 'worse': KeyError"),
+        ("silly", "the template cannot be read: unexpected end of template, expected 'end of print statement'"),
+    ],
+)
+def test_a_section_that_its_package_cannot_make_is_left_out_alone(installed, tmp_path, caplog, name, reason):
+    house = House(tmp_path)
+    composed = house.tell(f"{{kind: {name}, harbour: KEY123}}", "{kind: text, text: 以上です。}")
+    assert (composed.text, composed.parts[0].left_out_because) == ("以上です。", reason)
     assert "KEY123" not in caplog.text
 
 
