@@ -40,12 +40,10 @@ class _Prepared:
     """A briefing whose data are being fetched, or are there.
 
     Attributes:
-        plan: that they belong to.
         gathering: the data to come.
         begun: monotonic clock.
     """
 
-    plan: Plan
     gathering: asyncio.Task[Gathered]
     begun: float
 
@@ -115,7 +113,7 @@ class Briefer:
         plan = self._plan(name)
         self._forget(name)
         gathering = asyncio.create_task(self._gatherer.gather(plan, due), name=f"gather {name}")
-        self._prepared[name] = _Prepared(plan, gathering, self._clock.monotonic())
+        self._prepared[name] = _Prepared(gathering, self._clock.monotonic())
         try:
             gathered = await asyncio.shield(gathering)
         except asyncio.CancelledError:
@@ -205,7 +203,7 @@ class Briefer:
 
     async def _tell(self, plan: Plan, due: datetime | None, chosen: str, over: Mapping[str, Any] | None) -> None:
         try:
-            gathered = await self._gathered(plan, due or self._clock.now())
+            gathered = await self._gathered(plan, due)
             moment = self._moment(due)
             # What changes after the preparation: the clock, the topics of the house. The rest is in the phrase cache.
             gathered = await self._gatherer.refresh(gathered, moment)
@@ -224,13 +222,22 @@ class Briefer:
         else:
             self._announcer.submit(self._announcement(plan, composed, chosen, due, over))
 
-    async def _gathered(self, plan: Plan, due: datetime) -> Gathered:
-        prepared = self._prepared.pop(plan.name, None)
-        if prepared is not None:
-            if prepared.plan is plan and self._clock.monotonic() - prepared.begun <= GOOD_FOR:
-                return await prepared.gathering
-            prepared.gathering.cancel()
-        return await self._gatherer.gather(plan, due)
+    async def _gathered(self, plan: Plan, due: datetime | None) -> Gathered:
+        prepared = self._prepared.get(plan.name)
+        if prepared is not None and self._clock.monotonic() - prepared.begun > GOOD_FOR:
+            self._forget(plan.name)
+            prepared = None
+        if prepared is None:
+            return await self._gatherer.gather(plan, due or self._clock.now())
+        if due is not None:  # one that somebody asks for in between leaves it for the moment it was prepared for
+            del self._prepared[plan.name]
+        try:
+            return await asyncio.shield(prepared.gathering)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not prepared.gathering.cancelled() or (task is not None and task.cancelling()):
+                raise
+        return await self._gatherer.gather(plan, due or self._clock.now())  # the configuration changed meanwhile
 
     def _moment(self, due: datetime | None) -> datetime:
         now = self._clock.now()

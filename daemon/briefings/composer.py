@@ -89,12 +89,13 @@ def _part(planned: Planned, found: Found, surroundings: Surroundings) -> Part:
         return replace(part, left_out_because=found.problem)
     if not found.fresh:
         part = replace(part, instead_because=found.problem)
-    age = timedelta() if found.fresh else max(timedelta(), surroundings.due - found.kept.fetched)
+    # What needs no source has no age.
+    age = None if found.kept.data is None else max(timedelta(), surroundings.due - found.kept.fetched)
     try:
         facts = planned.section.facts(found.kept.data, surroundings)
         told = facts.get("age") if facts is not None else None
         age = told if isinstance(told, timedelta) else age
-        part = replace(part, age=age.total_seconds())
+        part = replace(part, age=None if age is None else age.total_seconds())
         text = _words(planned, facts, surroundings)
     except (SectionError, TemplateFault) as error:
         return replace(part, left_out_because=without_secrets(str(error), planned.config.settings))
@@ -102,7 +103,7 @@ def _part(planned: Planned, found: Found, surroundings: Surroundings) -> Part:
         return replace(part, left_out_because=defect(planned, error))
     if not text:
         return replace(part, left_out_because=NOTHING)
-    if age.total_seconds() >= max(1.0, keys.tell_age):
+    if age is not None and age.total_seconds() >= max(1.0, keys.tell_age):
         pack = pack_of(surroundings.language)
         text = f"{pack.stale(age)}{pack.between}{text}"
     return replace(part, text=text)

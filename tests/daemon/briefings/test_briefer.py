@@ -129,8 +129,21 @@ def test_what_was_prepared_long_ago_is_fetched_again(tmp_path):
             house.sources.clock.advance(GOOD_FOR + 1)
             await house.speaking.ended(house.briefer.run("morning"))
             assert len(house.sources.network.asked) == 2
+
+
+def test_one_in_between_leaves_what_was_prepared_for_its_moment(tmp_path):
+    async def scenario():
+        async with open_house(tmp_path, paced=False) as house:
+            due = house.sources.clock.now() + timedelta(minutes=5)
+            await house.briefer.prepare("morning", due)
+            house.sources.clock.advance(240)
             await house.speaking.ended(house.briefer.run("morning"))
-            assert len(house.sources.network.asked) == 3  # what was prepared is told once
+            house.sources.clock.advance(60)
+            await house.speaking.ended(house.briefer.run("morning", due=due))
+            assert len(house.sources.network.asked) == 1
+            assert house.briefer.last["morning"].parts[1].age == 300  # told as it is
+            await house.speaking.ended(house.briefer.run("morning"))
+            assert len(house.sources.network.asked) == 2
 
     run(scenario())
 
@@ -146,6 +159,25 @@ def test_a_changed_configuration_forgets_what_was_prepared(tmp_path):
             await asyncio.wait_for(preparing, 1)
             await house.speaking.ended(house.briefer.run("morning"))
             assert house.briefer.last["morning"].text == "新しい。"
+
+    run(scenario())
+
+
+def test_a_briefing_that_is_being_made_survives_a_changed_configuration(tmp_path):
+    async def scenario():
+        async with open_house(tmp_path, paced=False) as house:
+            never = asyncio.Event()
+            house.sources.network.answers["https://h/"] = never.wait
+            preparing = asyncio.create_task(house.briefer.prepare("morning", house.sources.clock.now()))
+            await asyncio.sleep(0.01)
+            name = house.briefer.run("morning")
+            await asyncio.sleep(0.01)
+            house.sources.network.answers["https://h/"] = {"price": 7}
+            house.configure("{kind: text, text: 新しい。}")
+            await asyncio.wait_for(preparing, 1)
+            await house.speaking.ended(name)
+            assert house.story(name)[-1] == "finished"  # as it was asked for, by the old configuration
+            assert "7円。" in details(house, "accepted", name).details["text"]
 
     run(scenario())
 
