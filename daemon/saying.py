@@ -202,6 +202,9 @@ class Saying:
         if self.timings.first_sample is None:
             self.timings.first_sample = playback.first_sample
         details: dict[str, Any] = {"speaker": _speaker(job)}
+        start_at, first = self.announcement.start_at, playback.first_sample
+        if start_at is not None and first is not None and not self.item.interruptions:
+            details["late_ms"] = round((first - start_at) * 1000, 1)
         if self.item.interruptions:
             details["resumed_at"] = self.item.resume_at
         if isinstance(job, Job) and job.instead_of is not None:

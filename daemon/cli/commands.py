@@ -111,12 +111,16 @@ def check(config: ConfigOption = None) -> None:
 def next_(
     count: Annotated[int, typer.Argument(min=1, max=1000, help="How many.")] = 10,
     json: Annotated[bool, typer.Option("--json", help="As JSON, one object a line.")] = False,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="From this date or time on, instead of now.", show_default=False),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show the coming occurrences of the schedule."""
-    from daemon.cli.check import show_next
+    """Show what the schedule brings next, and what it leaves out and why."""
+    from daemon.cli.next import show_next
 
-    sys.exit(show_next(config, count, as_json=json))
+    sys.exit(show_next(config, count, start, as_json=json))
 
 
 @app.command()

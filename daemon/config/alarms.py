@@ -93,6 +93,14 @@ class AlarmConfig(RuleConfig):
             raise ValueError(message)
         return value
 
+    @field_validator("pre_alarm")
+    @classmethod
+    def _ahead(cls, value: list[float] | None) -> list[float] | None:
+        if any(not 2 <= ahead <= 12 * 3600 for ahead in value or ()):
+            message = "durations from 2s to 12h are expected"
+            raise ValueError(message)
+        return value
+
     @field_validator("repeat_every")
     @classmethod
     def _repeats(cls, value: float) -> float:

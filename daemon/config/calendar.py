@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, field_validator
 
 from daemon.config.base import Model, OneOrMore
-from daemon.schedule.calendar import Calendar, Holidays, Place, has_country
+from daemon.schedule.calendar import Calendar, Holidays, Place
 from daemon.schedule.dates import DATES_HELP, Dates, parse_dates
 
-NO_COUNTRY = "none"
+_NO_COUNTRY = "NONE"
 _JAPAN = "JP"
 
 
@@ -45,14 +45,14 @@ class PlaceConfig(Model):
 
 def calendar_of(zone: ZoneInfo, holidays: HolidaysConfig, place: PlaceConfig | None) -> Calendar:
     """The world as the configuration describes it. Its holidays are None where nothing says whose are meant."""
-    country = holidays.country or country_of(zone.key)
+    country = (holidays.country or country_of(zone.key) or "").upper()
     point = None if place is None else Place(place.latitude, place.longitude)
-    if country is None and not holidays.added:
+    if not country and not holidays.added:
         return Calendar(zone, None, point)
     return Calendar(
         zone,
         Holidays(
-            None if country == NO_COUNTRY else country,
+            None if country in {"", _NO_COUNTRY} else country,
             holidays.subdivision,
             holidays.language,
             tuple((_dates(text), name) for text, name in holidays.added.items()),
@@ -64,7 +64,7 @@ def calendar_of(zone: ZoneInfo, holidays: HolidaysConfig, place: PlaceConfig | N
 
 @lru_cache
 def country_of(zone: str) -> str | None:
-    """The country of a time zone by the table of the IANA database, where its holidays are known.
+    """The country of a time zone by the table of the IANA database.
 
     A zone that no country owns (``UTC``), and an old name (``US/Eastern``), has none.
     """
@@ -72,8 +72,7 @@ def country_of(zone: str) -> str | None:
         return _JAPAN
     table = resources.files("tzdata").joinpath("zoneinfo", "zone.tab").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
-    country = next((row[0] for row in rows if row[2] == zone), None)
-    return country if country is not None and has_country(country) else None
+    return next((row[0] for row in rows if row[2] == zone), None)
 
 
 def _dates(text: object) -> Dates:

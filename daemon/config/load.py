@@ -152,8 +152,7 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
     yield from _speaker_faults(config)
     yield from _mirror_faults(config)
     yield from _name_faults(config)
-    yield from _calendar_faults(config)
-    yield from _rule_faults(config)
+    yield from list(_calendar_faults(config)) or _rule_faults(config)
     holders: list[tuple[Path_, Any]] = [(("announcements", "defaults"), config.announcements.defaults)]
     holders += [(("schedule", index), entry) for index, entry in enumerate(config.schedule)]
     holders += [(("alarms", name), alarm) for name, alarm in config.alarms.items()]
@@ -215,12 +214,14 @@ def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
 
 
 def _calendar_faults(config: Config) -> Iterator[tuple[Path_, str]]:
-    holidays = config.calendar.holidays
-    if config.holidays.model_fields_set & {"country", "subdivision", "language"} and holidays and holidays.country:
-        try:
-            check_country(holidays.country, holidays.subdivision, holidays.language)
-        except ValueError as error:
-            yield ("holidays",), str(error)
+    own, holidays = config.holidays, config.calendar.holidays
+    if holidays is None or not (own.country or own.subdivision or own.language):
+        return  # the library is large, and nothing was said that it could refuse
+    try:
+        if holidays.country is not None:
+            check_country(holidays.country, own.subdivision, own.language)
+    except ValueError as error:
+        yield ("holidays",), str(error)
 
 
 def _rule_faults(config: Config) -> Iterator[tuple[Path_, str]]:
@@ -231,7 +232,7 @@ def _rule_faults(config: Config) -> Iterator[tuple[Path_, str]]:
         rule = holder.rule()
         if rule.needs_place and calendar.place is None:
             yield (*path, "at"), "the sun needs a place; add place: {latitude: …, longitude: …} to the file"
-        if rule.needs_holidays and calendar.holidays is None:
+        if rule.needs_holidays and not calendar.knows_holidays:
             message = f"whose holidays are meant is not clear from the time zone {calendar.zone.key}; add "
             yield (*path, "days"), message + "holidays: {country: JP} (or another country, or none) to the file"
             continue

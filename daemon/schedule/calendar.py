@@ -66,6 +66,11 @@ class Calendar:
     holidays: Holidays | None = None
     place: Place | None = None
 
+    @property
+    def knows_holidays(self) -> bool:
+        """Whether it is known whose holidays are meant, and they are known."""
+        return self.holidays is not None and (self.holidays.country is None or has_country(self.holidays.country))
+
     def name_of(self, day: date) -> str | None:
         """The name of a holiday, in the language that was asked for; None for any other day."""
         return None if self.holidays is None else self.holidays.name_of(day)
@@ -79,9 +84,11 @@ class Calendar:
 def _of_year(country: str, subdivision: str | None, language: str | None, year: int) -> Mapping[date, str]:
     import holidays  # noqa: PLC0415 - 45 ms, and many houses have no rule that asks
 
-    # Without a language the library takes that of the process's locale; a service has often none.
-    own = language or holidays.country_holidays(country, subdiv=subdivision).default_language
-    return dict(holidays.country_holidays(country, subdiv=subdivision, years=year, language=own))
+    if not has_country(country):
+        return {}
+    # Without a language the library asks the environment; the names should not depend on who starts the service.
+    language = language or holidays.country_holidays(country).default_language
+    return dict(holidays.country_holidays(country, subdiv=subdivision, years=year, language=language))
 
 
 def check_country(country: str, subdivision: str | None, language: str | None) -> None:
@@ -92,8 +99,7 @@ def check_country(country: str, subdivision: str | None, language: str | None) -
     """
     import holidays  # noqa: PLC0415
 
-    known = holidays.list_supported_countries(include_aliases=False)
-    if country not in known:
+    if not has_country(country):
         message = f"holidays of the country {country!r} are not known; give its ISO 3166 code, such as JP, or none"
         raise ValueError(message)
     found = holidays.country_holidays(country)

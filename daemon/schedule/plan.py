@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from daemon.schedule.calendar import Calendar
+from daemon.schedule.calendar import Calendar, Holidays
 from daemon.schedule.planner import occurrences
 from daemon.schedule.rules import Rule
 
@@ -73,3 +73,17 @@ def next_planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: 
     if not exceptions.enabled:
         return None
     return next((item.due for item in planned(rule, exceptions, after, calendar) if item.reason is None), None)
+
+
+def left_out(rule: Rule, after: datetime, until: datetime, calendar: Calendar) -> Iterator[Planned]:
+    """What would be due between two moments if no day were a holiday, in order; the reason names the holiday."""
+    if not rule.needs_holidays:
+        return
+    without = replace(calendar, holidays=Holidays())
+    for due in occurrences(rule, after, without):
+        if due >= until:
+            return
+        day = due.astimezone(calendar.zone).date()
+        name = calendar.name_of(day)
+        if name is not None and not rule.holds(day, calendar):
+            yield Planned(due, f"holiday: {name}")

@@ -20,7 +20,8 @@ from daemon.schedule.calendar import Calendar
 from daemon.schedule.rules import HORIZON, Rule
 from daemon.schedule.sun import SunTime, sun_moment
 
-_HELD = 3
+_DAY = timedelta(days=1)
+_HELD = 2
 """Days that a moment by the sun waits for its elders: with an offset it can lie half a day outside its own date."""
 
 
@@ -39,22 +40,27 @@ def occurrences(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[dat
 
 
 def _of_cron(rule: Rule, after: datetime, zone: ZoneInfo) -> Iterator[datetime]:
-    start = after.astimezone(zone)
-    if rule.first is not None and start.date() < rule.first:
-        # CronSim looks strictly after its start.
-        start = local_moment(rule.first, time(), zone).astimezone(zone) - timedelta(seconds=1)
-    last = after
-    for due in CronSim(rule.cron or "", start):
-        if due - last > HORIZON or (rule.last is not None and due.date() > rule.last):
+    """Moments in order; some at the beginning may lie before ``after``."""
+    expression = rule.cron or ""
+    follows_elapsed_time = any(field.startswith("*") for field in expression.split()[:2])
+    # A start without a zone gives the local times that the expression names, whatever the clocks do.
+    start = after.astimezone(zone) if follows_elapsed_time else after.astimezone(zone).replace(tzinfo=None) - _DAY
+    if rule.first is not None and start.date() < rule.first:  # CronSim looks strictly after its start
+        start = datetime.combine(rule.first, time(), tzinfo=start.tzinfo) - timedelta(seconds=1)
+    last = start
+    for local in CronSim(expression, start):
+        if local - last > HORIZON or (rule.last is not None and local.date() > rule.last):
             return
-        last = due.astimezone(UTC)
-        yield last
+        last = local
+        moment = local.astimezone(UTC) if follows_elapsed_time else _moment_of_wall(local, zone)
+        if moment is not None:
+            yield moment
 
 
 def _of_times(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datetime]:
     """Moments in order; some at the beginning may lie before ``after``."""
     bounds = rule.days.bounds
-    day = after.astimezone(calendar.zone).date() - timedelta(days=2)
+    day = after.astimezone(calendar.zone).date() - _DAY
     day = max(filter(None, (day, rule.first, bounds and bounds[0])))
     end = min(filter(None, (rule.last, bounds and bounds[1])), default=date.max)
     held: list[tuple[datetime, int]] = []
@@ -78,13 +84,16 @@ def _of_times(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datet
 def _moment(day: date, at: time | SunTime, calendar: Calendar) -> datetime | None:
     if isinstance(at, SunTime):
         return None if calendar.place is None else sun_moment(day, at, calendar.place, calendar.zone)
-    moment = local_moment(day, at, calendar.zone)
-    return moment if date_exists(day, moment, calendar.zone) else None
+    return _moment_of_wall(datetime.combine(day, at), calendar.zone)
 
 
-def date_exists(day: date, moment: datetime, zone: ZoneInfo) -> bool:
-    """Whether a zone has a date, of which ``moment`` is some local time."""
-    return moment.astimezone(zone).date() == day or local_moment(day, time(), zone).astimezone(zone).date() == day
+def _moment_of_wall(wall: datetime, zone: ZoneInfo) -> datetime | None:
+    """The UTC moment of a local time; None on a date that the zone leaves out."""
+    day = wall.date()
+    moment = local_moment(day, wall.time(), zone)
+    if moment.astimezone(zone).date() == day or local_moment(day, time(), zone).astimezone(zone).date() == day:
+        return moment
+    return None
 
 
 def local_moment(day: date, at: time, zone: ZoneInfo) -> datetime:

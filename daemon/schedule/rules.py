@@ -16,6 +16,7 @@ from daemon.schedule.sun import SunTime
 
 EVERY_HELP = "2 weeks, week, 3 days, 2週間 or 隔週"
 
+_CRON_FIELDS = 5
 _EVERY = re.compile(r"(?:every\s+)?(\d{1,4}|other)?\s*(days?|weeks?|日|週間?)(?:ごと|おき|毎)?")
 
 
@@ -98,10 +99,13 @@ def check_cron(expression: str) -> None:
     Raises:
         ValueError: says what is wrong with it.
     """
+    message = f"five cron fields (minute hour day month weekday) are expected, got {expression!r}"
+    if len(expression.split()) != _CRON_FIELDS:  # CronSim would take a sixth as seconds
+        raise ValueError(message)
     try:
         next(CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC)))
     except CronSimError as error:
-        message = f"five cron fields (minute hour day month weekday) are expected, got {expression!r}: {error}"
+        message = f"{message}: {error}"
         raise ValueError(message) from error
     except StopIteration:
         message = f"the cron expression {expression!r} is never due"
@@ -109,7 +113,7 @@ def check_cron(expression: str) -> None:
 
 
 def check_days(rule: Rule, calendar: Calendar) -> None:
-    """Refuse a rule whose days never come, wherever today is.
+    """Refuse a rule whose days do not come within nine years of its beginning, wherever today is.
 
     Raises:
         ValueError: says so.
@@ -122,7 +126,7 @@ def check_days(rule: Rule, calendar: Calendar) -> None:
     for number in range((min(end, start + HORIZON) - start).days + 1):
         if rule.holds(start + timedelta(days=number), calendar):
             return
-    message = "no day fits all of days, every, from and until: it would never be due"
+    message = "no day in nine years fits all of days, every, from and until: it would never be due"
     raise ValueError(message)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -31,10 +32,16 @@ def sun_moment(day: date, at: SunTime, place: Place, zone: ZoneInfo) -> datetime
     Sunrise and sunset are when the sun's upper limb is seen at a flat horizon (``astral``: 50 arc minutes below).
     Beyond the polar circles there are days without them.
     """
+    moment = _moment(day, at.event, place, zone)
+    return None if moment is None else moment + at.offset
+
+
+@lru_cache(maxsize=512)
+def _moment(day: date, name: str, place: Place, zone: ZoneInfo) -> datetime | None:
     from astral import Observer  # noqa: PLC0415 - few rules need it
     from astral.sun import sunrise, sunset  # noqa: PLC0415
 
-    event = sunrise if at.event == "sunrise" else sunset
+    event = sunrise if name == "sunrise" else sunset
     observer = Observer(place.latitude, place.longitude)
     for shift in (0, -1, 1):  # astral counts days by UTC
         try:
@@ -42,5 +49,5 @@ def sun_moment(day: date, at: SunTime, place: Place, zone: ZoneInfo) -> datetime
         except ValueError:  # the sun does not reach the horizon on that day
             continue
         if moment.astimezone(zone).date() == day:
-            return moment.replace(microsecond=0) + at.offset
+            return moment.replace(microsecond=0)
     return None

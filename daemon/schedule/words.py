@@ -31,10 +31,12 @@ _GROUPS: dict[str, tuple[Selector, ...]] = {
     **dict.fromkeys(("holiday_eve", "holiday_eves", "祝前日"), (Kind.HOLIDAY_EVE,)),
     **dict.fromkeys(("土日祝", "土日祝日", "休日"), (_WEEKENDS, Kind.HOLIDAYS)),
 }
-_PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1, "最終": -1, "最後の": -1}
+_PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
 _KANJI_DIGITS = str.maketrans("一二三四五六七八九", "123456789")
-_PLACE = re.compile(r"(\d+)(?:st|nd|rd|th)")
-_NTH = re.compile(r"(最終|最後の|第?[\d一二三四五六七八九]+)(.*)")
+_LAST = -1
+_MOST = 5
+_ENGLISH = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_JAPANESE = re.compile(r"(第?)([\d一二三四五六七八九]+|最終|最後の)(.*)")
 _RANGE = re.compile(r"(\w+)-(\w+)")
 
 
@@ -66,6 +68,7 @@ class _Reader:
         self._included = included
         self._excluded = excluded
         self._places: set[int] = set()
+        self._excludes = False
         self._negated = False
         self._is_closed = False
 
@@ -77,63 +80,72 @@ class _Reader:
             if word != "and":
                 self._take(word)
         if self._places:
-            raise self._error(f"{self._text!r}: the weekday after the ordinal is missing")
+            raise self._fault("the weekday after the ordinal is missing")
         if self._negated and not self._is_closed:
-            raise self._error(f"{self._text!r}: the day after `not` is missing")
+            raise self._fault("the day after `not` is missing")
 
     def _take(self, word: str) -> None:
         if self._is_closed:
-            raise self._error(
-                f"{self._text!r}: it is not clear how far `not` reaches; make it a list with one `not …` an item, "
-                "or put ! before each day"
-            )
+            raise self._fault("it is not clear how far `not` reaches; write a list, or ! before each day")
         if word == "not" and not self._places:
             self._negated = True
             return
         bare = word.removeprefix("!")
-        target = self._excluded if self._negated or bare != word else self._included
-        bare = bare.removeprefix("毎週")
-        selectors = self._selectors(bare)
-        target.extend(selectors)
-        if selectors and self._negated:
-            self._is_closed = True
+        if bare != word and self._places:
+            raise self._fault(f"a weekday is expected after the ordinal, got {word!r}")
+        self._excludes = self._excludes or bare != word
+        selectors = self._selectors(bare.removeprefix("毎週"))
+        if selectors:
+            (self._excluded if self._negated or self._excludes else self._included).extend(selectors)
+            self._excludes = False
+            self._is_closed = self._negated
 
     def _selectors(self, word: str) -> Sequence[Selector]:
         """What a word selects; nothing for an ordinal, which waits."""
-        nth = _NTH.fullmatch(word)
-        ordinal = _PLACES.get(word) or ((match := _PLACE.fullmatch(word)) and int(match[1]))
-        numbers = _weekdays(word)
-        if ordinal:
-            self._add_place(ordinal, word)
-            return ()
-        if nth and (nth[1].startswith(("第", "最")) or self._places) and (not nth[2] or _weekdays(nth[2])):
-            number = nth[1].removeprefix("第").translate(_KANJI_DIGITS)
-            self._add_place(_PLACES.get(nth[1]) or int(number), word)
-            numbers = _weekdays(nth[2])
-            if numbers is None:
+        ordinal = _ordinal(word, waiting=bool(self._places))
+        if ordinal is not None:
+            place, rest = ordinal
+            if place != _LAST and not 1 <= place <= _MOST:
+                raise self._fault(f"{word!r} never comes, a month has at most five of a weekday")
+            self._places.add(place)
+            if not rest:
                 return ()
+            word = rest
+        numbers = _weekdays(word)
         if self._places:
             if numbers is None:
-                raise self._error(f"{self._text!r}: a weekday is expected after the ordinal, got {word!r}")
+                raise self._fault(f"a weekday is expected after the ordinal, got {word!r}")
             places, self._places = frozenset(self._places), set()
             return (Nth(places, numbers),)
         if numbers is not None:
             return (Weekdays(numbers),)
-        if word in _GROUPS:
-            return _GROUPS[word]
         dates = parse_dates(word)
         if dates is not None:
             return (OnDates(dates),)
-        raise self._error(f"{_EXPECTED} are expected, got {word!r}")
+        if word not in _GROUPS:
+            message = f"{_EXPECTED} are expected, got {word!r}"
+            raise ValueError(message)
+        return _GROUPS[word]
 
-    def _add_place(self, place: int, word: str) -> None:
-        if place != -1 and not 1 <= place <= 5:
-            raise self._error(f"{self._text!r}: {word!r} never comes, a month has at most five of a weekday")
-        self._places.add(place)
+    def _fault(self, problem: str) -> ValueError:
+        return ValueError(f"{self._text!r}: {problem}")
 
-    @staticmethod
-    def _error(message: str) -> ValueError:
-        return ValueError(message)
+
+def _ordinal(word: str, *, waiting: bool) -> tuple[int, str] | None:
+    """The place that an ordinal names, and what follows it in the word (``第2土曜``).
+
+    A bare digit is an ordinal only where another one waits for its weekday (``第1・3水曜``).
+    """
+    if word in _PLACES:
+        return _PLACES[word], ""
+    if match := _ENGLISH.fullmatch(word):
+        return int(match[1]), ""
+    match = _JAPANESE.fullmatch(word)
+    if match is None or (match[3] and _weekdays(match[3]) is None):
+        return None
+    if match[2].startswith("最"):
+        return _LAST, match[3]
+    return (int(match[2].translate(_KANJI_DIGITS)), match[3]) if match[1] or waiting else None
 
 
 def _weekdays(word: str) -> frozenset[int] | None:

@@ -86,7 +86,8 @@ class SinkChain:
         for pause in (0.0, *(RETRIES if again and sink.continuous else ())):
             if pause and impatient():
                 break
-            time.sleep(pause)
+            if pause:
+                time.sleep(pause)
             try:
                 sink.open(title)
             except SinkMissingError as error:

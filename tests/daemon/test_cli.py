@@ -94,7 +94,7 @@ def test_next_as_json():
     done = asagoe("next", "3", "--json", "--config", str(CONFIG))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) == 3
-    assert {"at", "id", "say"} == set(rows[0])
+    assert {"at", "id", "say", "holiday", "reason", "times"} == set(rows[0])
     assert [row["at"] for row in rows] == sorted(row["at"] for row in rows)
 
 

@@ -212,6 +212,7 @@ class Service:
     config: dict
     environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen | None = None
+    command: list[str] = field(default_factory=lambda: ["-m", "daemon"])
 
     @property
     def path(self) -> Path:
@@ -238,7 +239,7 @@ class Service:
         before = len(self.log) if (self.folder / "service.log").exists() else 0
         with (self.folder / "service.log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "daemon", "run", "--config", str(self.path)],
+                [sys.executable, *self.command, "run", "--config", str(self.path)],
                 env=self.full_environment,
                 stdout=log,
                 stderr=log,

@@ -377,7 +377,7 @@ def test_a_damaged_phrase_that_cannot_be_removed_is_rendered_again(tmp_path, mon
 def test_an_alarm_that_a_wrong_clock_jumped_over_still_rings_when_the_clock_is_right_again():
     from daemon.schedule.calendar import Calendar
     from daemon.schedule.rules import Rule
-    from daemon.schedule.scheduler import Entry, Scheduler
+    from daemon.schedule.scheduler import Entry, Reactions, Scheduler
     from tests.fakes.clock import FakeClock, FakeTimers
 
     tokyo = ZoneInfo("Asia/Tokyo")
@@ -388,10 +388,12 @@ def test_an_alarm_that_a_wrong_clock_jumped_over_still_rings_when_the_clock_is_r
         clock=clock,
         timers=timers,
         calendar=Calendar(tokyo),
-        on_prepare=lambda _: None,
-        on_wake=lambda: None,
-        on_due=lambda occurrence: said.append(occurrence.due),
-        on_missed=missed.append,
+        reactions=Reactions(
+            prepare=lambda _: None,
+            wake=lambda: None,
+            due=lambda occurrence: said.append(occurrence.due),
+            missed=missed.append,
+        ),
     )
     scheduler.replace([Entry("wake-up", Rule((time_of_day(6, 45),)), timedelta(seconds=60))])
     for step in (3 * 3600, -3 * 3600):
