@@ -1,0 +1,183 @@
+"""Reads calendars in iCalendar (RFC 5545): what takes place within some days, with recurrences worked out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from daemon.briefings.clean import clean
+from daemon.errors import SectionError
+
+LIMIT = 10_000_000
+"""Bytes of a calendar: fifteen years of a busy family have some 3 MB."""
+ACCEPTED = ("text/calendar", "text/plain", "text/x-vcalendar", "application/ics", "application/octet-stream")
+_MOST_EVENTS = 2000  # occurrences that are kept
+_TOO_OFTEN = {"SECONDLY", "MINUTELY"}
+_STEPS = {"HOURLY": 24, "DAILY": 1}
+_MOST_STEPS = 100_000  # of a rule, from its beginning to the days asked for
+_log = logging.getLogger("asagoe.briefings")
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One occurrence.
+
+    Attributes:
+        uid: of its series, as the calendar names it.
+        summary: cleaned; may be empty.
+        start, end: for an all-day event the first day and the day after the last, else aware moments in the house's
+            zone; an event without an end ends where it starts.
+        place: cleaned; may be empty.
+        calendar: the name of its calendar, or "".
+    """
+
+    uid: str
+    summary: str
+    start: date
+    end: date
+    place: str = ""
+    calendar: str = ""
+
+    @property
+    def all_day(self) -> bool:
+        """Whether it has days, not moments."""
+        return not isinstance(self.start, datetime)
+
+    def on(self, day: date) -> bool:
+        """Whether it takes place on a day of the house's zone; one that ends at midnight is over by then."""
+        start, end = self.start, self.end
+        if isinstance(start, datetime) and isinstance(end, datetime):
+            ends_before = end.date() == day and end.time() == time() and start != end
+            return start.date() <= day <= end.date() and not ends_before
+        return start <= day < end
+
+    def to_json(self) -> dict[str, str]:
+        """Fit for JSON."""
+        return {
+            "uid": self.uid,
+            "summary": self.summary,
+            "start": self.start.isoformat(),
+            "end": self.end.isoformat(),
+            "place": self.place,
+            "calendar": self.calendar,
+        }
+
+
+def from_json(data: Any, zone: ZoneInfo) -> Occurrence:
+    """The other way round; moments in ``zone``.
+
+    Raises:
+        KeyError, TypeError, ValueError: not made by :meth:`Occurrence.to_json`.
+    """
+    start, end = (_from_text(data[key], zone) for key in ("start", "end"))
+    return Occurrence(data["uid"], data["summary"], start, end, data["place"], data["calendar"])
+
+
+def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: str, name: str = "") -> list[Occurrence]:
+    """What takes place in a calendar from ``first`` to ``last``, both included.
+
+    Cancelled events are left out. A time without a zone, or with one that nobody knows, is a time of the house. A rule
+    that cannot be read, or repeats by the minute, loses its event and no other.
+
+    Args:
+        text: one or several VCALENDAR.
+        first, last: days in ``zone``.
+        zone: the house's.
+        source: named in errors.
+        name: of the calendar.
+
+    Raises:
+        SectionError: no calendar.
+    """
+    import icalendar  # noqa: PLC0415 - 0.3 s with what it brings along, for those who have a calendar
+    import recurring_ical_events  # noqa: PLC0415 - see above
+
+    # The libraries look at rules in the order of their time zone database; text that is no calendar raises ValueError,
+    # or whatever its first stumble is.
+    try:
+        calendars = icalendar.Calendar.from_ical(text.decode("utf-8-sig", "replace"), multiple=True)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        calendars = []
+    calendars = [calendar for calendar in calendars if calendar.name == "VCALENDAR"]
+    if not calendars:
+        raise SectionError(f"{source}: the answer is no calendar (iCalendar is expected)")
+    start = datetime.combine(first, time(), zone)
+    end = datetime.combine(last + timedelta(days=1), time(), zone)
+    found: list[Occurrence] = []
+    for calendar in calendars:
+        _drop_excessive(calendar, first, source)
+        query = recurring_ical_events.of(calendar, skip_bad_series=True)
+        try:
+            events = query.between(start, end)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise SectionError(f"{source}: the calendar cannot be read ({type(error).__name__})") from None
+        found += [event for event in map(lambda one: _occurrence(one, zone, name), events) if event]
+    return merged([[event for event in found if _touches(event, start, end)]])[:_MOST_EVENTS]
+
+
+def merged(calendars: Iterable[Sequence[Occurrence]]) -> list[Occurrence]:
+    """All of them in order, each once: the same event in two calendars has the same id or the same words and times."""
+    kept: list[Occurrence] = []
+    seen: set[tuple[object, ...]] = set()
+    for event in (event for calendar in calendars for event in calendar):
+        times = (event.start.isoformat(), event.end.isoformat())
+        keys = {(event.summary.casefold(), *times)} | ({(event.uid, "", times[0])} if event.uid else set())
+        if not keys & seen:
+            kept.append(event)
+        seen |= keys
+    return sorted(kept, key=_order)
+
+
+def _order(event: Occurrence) -> tuple[date, bool, float, str]:
+    """By day, what lasts all day first, then by time."""
+    if isinstance(event.start, datetime):
+        return event.start.date(), True, event.start.timestamp(), event.summary
+    return event.start, False, 0.0, event.summary
+
+
+def _drop_excessive(calendar: Any, first: date, source: str) -> None:
+    """Take out rules that would take minutes to work out: nobody is told of what repeats by the minute."""
+    for event in [part for part in calendar.subcomponents if part.name == "VEVENT"]:
+        rules = event.get("RRULE", [])
+        for rule in rules if isinstance(rules, list) else [rules]:
+            frequency = str((rule.get("FREQ") or [""])[0]).upper()
+            begin = event.get("DTSTART")
+            day = getattr(begin, "dt", first)
+            years = max(0, first.year - (day.year if isinstance(day, date) else first.year))
+            if frequency in _TOO_OFTEN or years * 366 * _STEPS.get(frequency, 0) > _MOST_STEPS:
+                calendar.subcomponents.remove(event)
+                _log.warning("%s: a rule of FREQ=%s is left out: it repeats too often", source, frequency[:10])
+                break
+
+
+def _occurrence(event: Any, zone: ZoneInfo, name: str) -> Occurrence | None:
+    if str(event.get("STATUS", "")).strip().upper() == "CANCELLED":
+        return None
+    start, end = _local(event.start, zone), _local(event.end, zone)
+    if isinstance(start, datetime) != isinstance(end, datetime) or end < start:
+        end = start
+    if not isinstance(start, datetime) and end == start:
+        end = start + timedelta(days=1)
+    summary = clean(str(event.get("SUMMARY", "")), 100)
+    return Occurrence(str(event.get("UID", ""))[:200], summary, start, end, clean(str(event.get("LOCATION", "")), 60), name)
+
+
+def _local(moment: date, zone: ZoneInfo) -> date:
+    if not isinstance(moment, datetime):
+        return moment
+    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+
+
+def _touches(event: Occurrence, start: datetime, end: datetime) -> bool:
+    """Whether it takes place within: times without a zone were sorted in by another one."""
+    if isinstance(event.start, datetime) and isinstance(event.end, datetime):
+        return event.start < end and (event.end > start or event.start >= start)
+    return event.start < end.date() and event.end > start.date()
+
+
+def _from_text(text: str, zone: ZoneInfo) -> date:
+    return datetime.fromisoformat(text).astimezone(zone) if "T" in text else date.fromisoformat(text)
