@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 REDIRECTS = 3
 _REDIRECTIONS = {301, 302, 303, 307, 308}
 _ADDRESSES = 4  # of one host that are tried
-_GOOD = {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION}
+_GOOD = {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION, HTTPStatus.MULTI_STATUS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,10 @@ class Patience:
 class _Step:
     """One request of a chain of redirects."""
 
+    method: str
     url: httpx2.URL
     headers: Mapping[str, str]
+    content: bytes | None
     private: bool  # whether the house may be reached
 
 
@@ -89,7 +91,24 @@ class HttpFetcher:
         Raises:
             SectionError: no good answer; the message names the host and the reason, never path, query or user.
         """
-        step = self._first(url, headers or {})
+        return await self.request("GET", url, accept=accept, limit=limit, headers=headers)
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        accept: tuple[str, ...],
+        limit: int,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+    ) -> Answer:
+        """Ask with another method; see :class:`daemon.briefings.fetcher.WebDavFetcher`.
+
+        Raises:
+            SectionError: as for :meth:`get`.
+        """
+        step = self._first(method, url, headers or {}, content)
         try:
             async with asyncio.timeout(self._patience.total):
                 for _ in range(REDIRECTS + 1):
@@ -101,7 +120,7 @@ class HttpFetcher:
             raise SectionError(f"{step.url.host}: not answered within {self._patience.total:g} s") from None
         raise SectionError(f"{step.url.host}: redirects more than {REDIRECTS} times")
 
-    def _first(self, url: str, headers: Mapping[str, str]) -> _Step:
+    def _first(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> _Step:
         import httpx2  # noqa: PLC0415 - 60 ms that only briefings need
 
         try:
@@ -114,7 +133,7 @@ class HttpFetcher:
         if parsed.username or parsed.password:
             pair = f"{parsed.username}:{parsed.password}".encode()
             own["Authorization"] = "Basic " + base64.b64encode(pair).decode()
-        return _Step(_without_user(parsed), own, self._in_house(parsed.host))
+        return _Step(method, _without_user(parsed), own, content, self._in_house(parsed.host))
 
     def _in_house(self, host: str) -> bool:
         return host.lower().rstrip(".") in self._house or names_the_house(host)
@@ -183,7 +202,8 @@ class HttpFetcher:
         }
         # The connection is made to the checked address; SNI and the certificate's check go by the name.
         extensions = {"timeout": timeouts.as_dict(), "sni_hostname": step.url.raw_host.decode("ascii").strip("[]")}
-        return httpx2.Request("GET", step.url.copy_with(host=address), headers=headers, extensions=extensions)
+        target = step.url.copy_with(host=address)
+        return httpx2.Request(step.method, target, headers=headers, content=step.content, extensions=extensions)
 
     async def _read(
         self, step: _Step, response: httpx2.Response, accept: tuple[str, ...], limit: int
@@ -225,7 +245,7 @@ class HttpFetcher:
             raise SectionError(f"{host}: redirects from https to http, which is refused")
         target = _without_user(target)
         headers = step.headers if _same_place(step.url, target) else {}
-        return _Step(target, headers, step.private and self._in_house(target.host))
+        return _Step(step.method, target, headers, step.content, step.private and self._in_house(target.host))
 
 
 def _without_user(url: httpx2.URL) -> httpx2.URL:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from daemon.briefings.section import Section, Surroundings
-from daemon.briefings.sections.caldav_source import CalDav
+from daemon.briefings.sections.caldav import CalDav
 from daemon.briefings.sections.ics import ACCEPTED, LIMIT, Occurrence, from_json, merged, occurrences
 from daemon.briefings.sections.reading import checked
 from daemon.briefings.sections.templates import template
@@ -24,7 +24,7 @@ _DAYS_AHEAD = 8  # so that yesterday's data can tell of today, and the next even
 
 
 class CalDavSettings(Model):
-    """A calendar of a CalDAV server; needs the extra ``caldav``."""
+    """Calendars of a CalDAV server."""
 
     url: str = Field(pattern=r"^https?://[^\s@]+$", description="of the server, or of one calendar of it")
     user: str | None = Field(default=None, description="who reads")
@@ -35,10 +35,14 @@ class CalDavSettings(Model):
 class SourceSettings(Model):
     """One calendar: an address, a file, or a CalDAV server."""
 
-    url: Secret | None = Field(default=None, description="address of an .ics file; it may be secret (credential, file, env)")
+    url: Secret | None = Field(
+        default=None, description="address of an .ics file; it may be secret (credential, file, env)"
+    )
     file: Path | None = Field(default=None, description="an .ics file of this machine")
     caldav: CalDavSettings | None = Field(default=None, description="a CalDAV server")
-    name: str = Field(default="", max_length=40, description="name of the calendar, for templates: {{ event.calendar }}")
+    name: str = Field(
+        default="", max_length=40, description="name of the calendar, for templates: {{ event.calendar }}"
+    )
 
     @field_validator("url")
     @classmethod
@@ -117,7 +121,8 @@ class _Calendar:
     def facts(self, data: Any, surroundings: Surroundings) -> Mapping[str, Any] | None:
         zone, due = surroundings.zone, surroundings.due
         until, events = checked(
-            lambda: (date.fromisoformat(data["until"]), [from_json(event, zone) for event in data["events"]]), "calendar"
+            lambda: (date.fromisoformat(data["until"]), [from_json(event, zone) for event in data["events"]]),
+            "calendar",
         )
         today = due.date()
         if until < today:
@@ -144,9 +149,7 @@ class _Calendar:
         }
 
 
-async def read_events(
-    source: SourceSettings, first: date, last: date, surroundings: Surroundings
-) -> list[Occurrence]:
+async def read_events(source: SourceSettings, first: date, last: date, surroundings: Surroundings) -> list[Occurrence]:
     """What takes place in a calendar from ``first`` to ``last``.
 
     Raises:
@@ -165,7 +168,8 @@ async def _texts(
 ) -> tuple[list[bytes], str]:
     """The calendars of a source as iCalendar, and how errors call it."""
     if source.caldav is not None:
-        return await CalDav(source.caldav).read(first, last, surroundings.zone), urlsplit(source.caldav.url).hostname or ""
+        server = CalDav(source.caldav)
+        return await server.read(first, last, surroundings.zone, surroundings.fetcher), _host(source.caldav.url)
     if source.file is not None:
         return [await asyncio.to_thread(_read_file, source.file)], str(source.file)
     try:

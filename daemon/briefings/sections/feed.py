@@ -28,10 +28,15 @@ ACCEPTED = (
 )
 _MOST_ITEMS = 200
 _TITLE = 120
-_ASIDE = re.compile(r"[（(【\[〔〈](?:写真|動画|画像|図解|図表|音声|映像|有料|会員限定|有料会員記事|PR|ＰＲ|photo|video)[^）)】\]〕〉]{0,8}[）)】\]〕〉]", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"[（(【\[〔〈](?:写真|動画|画像|図解|図表|音声|映像|有料|会員限定|有料会員記事|PR|ＰＲ|photo|video)[^）)】\]〕〉]{0,8}[）)】\]〕〉]",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"^\s*[【\[〔〈《＜]([^】\]〕〉》＞]{1,20})[】\]〕〉》＞]\s*")
 _BRACKETS = re.compile(r"[【】\[\]〔〕〈〉《》＜＞{}｛｝]")
-_BREAK = re.compile(r"\s*(?:[…‥⋯]+|・{2,}|\.{3,}|[｜|＝→⇒※▽△▼▲]|(?<![A-Za-z0-9])[=/／](?![A-Za-z0-9])|\s[-–—―ー−]\s|[—―]{1,3})\s*")
+_BREAK = re.compile(
+    r"\s*(?:[…‥⋯]+|・{2,}|\.{3,}|[｜|＝→⇒※▽△▼▲]|(?<![A-Za-z0-9])[=/／](?![A-Za-z0-9])|\s[-–—―ー−]\s|[—―]{1,3})\s*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +96,8 @@ def items(answer: Answer, source: str) -> list[Item]:
 def headline(text: str, publisher: str = "") -> str:
     """A headline as one would read it out.
 
-    「【速報】A社とB社＝経営統合へ…（写真）」 becomes 「速報、A社とB社、経営統合へ」: signs that only the eye understands become
-    pauses, labels in brackets lead in, asides on pictures and the publisher's name at the end go.
+    「【速報】A社とB社＝経営統合へ…（写真）」 becomes 「速報、A社とB社、経営統合へ」: signs that only the eye
+    understands become pauses, labels in brackets lead in, asides on pictures and the publisher's name at the end go.
     """
     text = clean(text, 2 * _TITLE)
     if publisher and text.casefold().endswith(publisher.casefold()):

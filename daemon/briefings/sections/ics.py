@@ -85,7 +85,8 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
 
     Args:
         text: one or several VCALENDAR.
-        first, last: days in ``zone``.
+        first: a day in ``zone``.
+        last: another.
         zone: the house's.
         source: named in errors.
         name: of the calendar.
@@ -96,8 +97,7 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
     import icalendar  # noqa: PLC0415 - 0.3 s with what it brings along, for those who have a calendar
     import recurring_ical_events  # noqa: PLC0415 - see above
 
-    # The libraries look at rules in the order of their time zone database; text that is no calendar raises ValueError,
-    # or whatever its first stumble is.
+    # Text that is no calendar raises ValueError, or whatever the parser stumbles over first.
     try:
         calendars = icalendar.Calendar.from_ical(text.decode("utf-8-sig", "replace"), multiple=True)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
@@ -115,7 +115,7 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
             events = query.between(start, end)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise SectionError(f"{source}: the calendar cannot be read ({type(error).__name__})") from None
-        found += [event for event in map(lambda one: _occurrence(one, zone, name), events) if event]
+        found += [event for one in events if (event := _occurrence(one, zone, name))]
     return merged([[event for event in found if _touches(event, start, end)]])[:_MOST_EVENTS]
 
 
@@ -163,7 +163,9 @@ def _occurrence(event: Any, zone: ZoneInfo, name: str) -> Occurrence | None:
     if not isinstance(start, datetime) and end == start:
         end = start + timedelta(days=1)
     summary = clean(str(event.get("SUMMARY", "")), 100)
-    return Occurrence(str(event.get("UID", ""))[:200], summary, start, end, clean(str(event.get("LOCATION", "")), 60), name)
+    return Occurrence(
+        str(event.get("UID", ""))[:200], summary, start, end, clean(str(event.get("LOCATION", "")), 60), name
+    )
 
 
 def _local(moment: date, zone: ZoneInfo) -> date:

@@ -133,7 +133,8 @@ class Jma:
 def spoken(text: str) -> str:
     """A weather text of the agency as one would say it.
 
-    Its words are parted by full-width spaces: 「くもり　時々　晴れ　所により　雨」 becomes 「くもり時々晴れ、所により雨」.
+    Its words are parted by full-width spaces: 「くもり　時々　晴れ　所により　雨」 becomes
+    「くもり時々晴れ、所により雨」.
     """
     said = ""
     previous = ""

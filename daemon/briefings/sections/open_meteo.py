@@ -67,7 +67,8 @@ class OpenMeteo:
 
     Args:
         server: its address, up to before ``/v1/forecast``.
-        latitude, longitude: degrees north and east.
+        latitude: degrees north.
+        longitude: degrees east.
         model: name of one, else the server's choice.
         key: of customers.
         thresholds: of warnings.
@@ -171,15 +172,16 @@ class OpenMeteo:
         limits = self._thresholds
         coldest = min((hour.temperature for hour in until_morning if hour.temperature is not None), default=None)
         wettest = max((hour.rain for hour in rest if hour.rain is not None), default=None)
-        found: dict[str, float] = {}
-        for name, value, limit in (
-            ("heat", day.high, limits.heat),
-            ("wind", day.wind, limits.wind),
-            ("rain", wettest, limits.rain),
-            ("snow", day.snow, limits.snow),
-        ):
-            if value is not None and limit is not None and value >= limit:
-                found[name] = value
+        found = {
+            name: value
+            for name, value, limit in (
+                ("heat", day.high, limits.heat),
+                ("wind", day.wind, limits.wind),
+                ("rain", wettest, limits.rain),
+                ("snow", day.snow, limits.snow),
+            )
+            if value is not None and limit is not None and value >= limit
+        }
         if coldest is not None and limits.frost is not None and coldest <= limits.frost:
             found["frost"] = coldest
         return found
