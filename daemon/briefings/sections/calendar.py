@@ -20,6 +20,7 @@ from daemon.config.base import Model
 from daemon.config.values import Secret, TimeOfDay, parse_time_of_day
 from daemon.errors import SectionError
 
+_SOON = timedelta(hours=3)
 _DAYS_AHEAD = 8  # so that yesterday's data can tell of today, and the next event be found
 
 
@@ -93,10 +94,12 @@ class CalendarSettings(SourceSettings):
 
 FACTS = """What the template of ``calendar`` sees.
 
-day: today. events: of today that are not over, in order: summary, start, end (moments, or None when it lasts all day),
-all_day, ongoing, place, calendar, and for what lasts several days number (of this day, from 1) and days (in all).
-more: how many are not in events because of the limit. next: the first that has not begun (as in events, with ``ahead``,
-the time until then), within eight days. tomorrow: as events, in the evening, else empty. tomorrow_day: its date."""
+days: today, and in the evening tomorrow: each with ``date``; ``events`` that are not over, in order; ``more``, the
+number of those that the limit leaves out; ``none``, whether it is to be said that there are none.
+An event has summary, place, calendar, all_day, start and end (moments, or None when it lasts all day), ongoing, and for
+what lasts several days number (of this day, from 1) and days (in all).
+next: the first event at a time of day that has not begun, within eight days, or None: as above, with ``date``, ``ahead``
+(the time until then), ``told`` (whether it is among the days) and ``soon`` (told, and within three hours)."""
 
 
 class _Calendar:
@@ -131,22 +134,19 @@ class _Calendar:
         events = [event for event in events if not any(word in event.summary.casefold() for word in words)]
         own = [_facts(event, today, due) for event in events if event.on(today) and not _over(event, due)]
         evening = self._settings.tomorrow is not None and due.timetz().replace(tzinfo=None) >= self._settings.tomorrow
-        tomorrow = today + timedelta(days=1)
-        later = [_facts(event, tomorrow, due) for event in events if evening and _starts(event, tomorrow, today)]
-        coming = [event for event in events if isinstance(event.start, datetime) and event.start > due]
-        if not own and not later and not self._settings.say_none:
+        days = [self._day(today, own)]
+        if evening:
+            tomorrow = today + timedelta(days=1)
+            later = [_facts(event, tomorrow, due) for event in events if _begins(event, tomorrow, today)]
+            days.append(self._day(tomorrow, later))
+        if not any(day["events"] for day in days) and not self._settings.say_none:
             return None
+        return {"days": days, "next": _next(events, due, today + timedelta(days=len(days)))}
+
+    def _day(self, day: date, events: list[dict[str, Any]]) -> dict[str, Any]:
         limit = self._settings.limit
-        return {
-            "day": today,
-            "events": own[:limit],
-            "more": max(0, len(own) - limit),
-            "next": _next(coming, due),
-            "tomorrow": later[:limit],
-            "tomorrow_more": max(0, len(later) - limit),
-            "tomorrow_day": tomorrow,
-            "evening": evening,
-        }
+        more = max(0, len(events) - limit)
+        return {"date": day, "events": events[:limit], "more": more, "none": self._settings.say_none and not events}
 
 
 async def read_events(source: SourceSettings, first: date, last: date, surroundings: Surroundings) -> list[Occurrence]:
@@ -156,10 +156,10 @@ async def read_events(source: SourceSettings, first: date, last: date, surroundi
         SectionError: it cannot be read.
     """
     texts, named = await _texts(source, surroundings, first, last)
-    found: list[list[Occurrence]] = []
-    for text in texts:
-        # Ten years of a calendar take seconds on a small machine: not on the loop.
-        found.append(await asyncio.to_thread(occurrences, text, first, last, surroundings.zone, named, source.name))
+    # Ten years of a calendar take seconds on a small machine: not on the loop.
+    found = [
+        await asyncio.to_thread(occurrences, text, first, last, surroundings.zone, named, source.name) for text in texts
+    ]
     return merged(found)
 
 
@@ -198,7 +198,7 @@ def _host(url: str) -> str:
         return "the calendar"
 
 
-def _starts(event: Occurrence, day: date, before: date) -> bool:
+def _begins(event: Occurrence, day: date, before: date) -> bool:
     """Whether it takes place on a day and was not told of already on the day before."""
     return event.on(day) and not (isinstance(event.start, datetime) and event.on(before))
 
@@ -221,12 +221,21 @@ def _facts(event: Occurrence, day: date, due: datetime) -> dict[str, Any]:
     return found | {"number": number, "days": days}
 
 
-def _next(coming: Sequence[Occurrence], due: datetime) -> dict[str, Any] | None:
-    if not coming:
-        return None
-    event = coming[0]
-    start = event.start if isinstance(event.start, datetime) else due
-    return {**_facts(event, start.date(), due), "day": start.date(), "ahead": start - due}
+def _next(events: Sequence[Occurrence], due: datetime, told_until: date) -> dict[str, Any] | None:
+    for event in events:
+        start = event.start
+        if isinstance(start, datetime) and start > due:
+            told = start.date() < told_until
+            ahead = start - due
+            soon = told and ahead <= _SOON
+            return {
+                **_facts(event, start.date(), due),
+                "date": start.date(),
+                "ahead": ahead,
+                "told": told,
+                "soon": soon,
+            }
+    return None
 
 
 class _Kind:

@@ -15,7 +15,7 @@ from daemon.errors import SectionError
 LIMIT = 10_000_000
 """Bytes of a calendar: fifteen years of a busy family have some 3 MB."""
 ACCEPTED = ("text/calendar", "text/plain", "text/x-vcalendar", "application/ics", "application/octet-stream")
-_MOST_EVENTS = 2000  # occurrences that are kept
+_MOST_EVENTS = 400  # occurrences that are kept; a week has no more that could be told
 _TOO_OFTEN = {"SECONDLY", "MINUTELY"}
 _STEPS = {"HOURLY": 24, "DAILY": 1}
 _MOST_STEPS = 100_000  # of a rule, from its beginning to the days asked for

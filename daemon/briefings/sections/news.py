@@ -21,6 +21,7 @@ from daemon.config.values import Duration, Secret
 from daemon.errors import SectionError
 
 _REMEMBERED = timedelta(days=14)
+_MOST_ITEMS = 80  # that are kept for a morning without network
 _log = logging.getLogger("asagoe.briefings")
 
 
@@ -29,7 +30,7 @@ class NewsSettings(Model):
 
     url: OneOrMore[Secret] = Field(description="address of a feed (RSS or Atom), or several")
     count: int = Field(default=3, ge=1, le=20, description="most headlines")
-    max_age: Duration = Field(default=36 * 3600.0, description="older headlines are not told")
+    newest: Duration = Field(default=36 * 3600.0, description="how old a headline may be that is told")
     include: list[str] = Field(default=[], description="only headlines that contain one of these")
     exclude: list[str] = Field(default=[], description="no headlines that contain one of these, such as 広告")
     summary: bool = Field(default=False, description="whether the template may tell the summary too")
@@ -124,7 +125,7 @@ class _News:
         return [*first, *new][: self._settings.count]
 
     def _fits(self, item: Item, due: datetime) -> bool:
-        if item.at is not None and due - item.at > timedelta(seconds=self._settings.max_age):
+        if item.at is not None and due - item.at > timedelta(seconds=self._settings.newest):
             return False
         text = f"{item.title}\n{item.summary}".casefold()
         include, exclude = self._settings.include, self._settings.exclude
@@ -142,7 +143,7 @@ def _mixed(feeds: Sequence[Sequence[Item]]) -> list[Item]:
             if item is not None and not seen & set(item.keys):
                 found.append(item)
                 seen |= set(item.keys)
-    return found
+    return found[:_MOST_ITEMS]
 
 
 def _told(last: Any, today: date) -> dict[str, date]:

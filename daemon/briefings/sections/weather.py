@@ -95,7 +95,7 @@ class Provider(Protocol):
 
 FACTS = """What the template of ``weather`` sees; what is unknown is None.
 
-day: the date; evening: whether it is told on the evening before. place: its name.
+date: the day; evening: whether it is told on the evening before. place: its name.
 sky, later: the weather in words, and what it turns into in the second half of the day.
 high, low: °C. yesterday: the highest temperature of the day before.
 rain: kind (rain, snow, mixed), start and end (moments; None: already, or until the end of the day), amount (mm).
@@ -130,7 +130,7 @@ class _Weather:
         )
         day = due.date() + timedelta(days=int(tomorrow))
         found = self._provider.facts(data, surroundings, day)
-        return {**found, "day": day, "evening": tomorrow, "place": self._settings.place or found.get("place")}
+        return {**found, "date": day, "evening": tomorrow, "place": self._settings.place or found.get("place")}
 
 
 class _Kind:
