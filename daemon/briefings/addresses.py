@@ -12,6 +12,7 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")  # RFC 8215; older Pythons call it global
 # Top-level names that never lead out of a house: RFC 6761, 6762, 8375, and what routers hand out.
 _LOCAL_DOMAINS = ("localhost", "local", "home.arpa", "internal", "lan", "home", "localdomain", "intranet", "private")
 
@@ -49,6 +50,8 @@ def is_public(address: _Address) -> bool:
     An IPv6 address that carries an IPv4 address (mapped, 6to4, Teredo, NAT64) is as public as that one.
     """
     if isinstance(address, ipaddress.IPv6Address):
+        if address in _LOCAL_NAT64:
+            return False
         inner = _carried(address)
         if inner is not None:
             return is_public(inner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -125,9 +126,9 @@ class HttpFetcher:
 
         try:
             parsed = httpx2.URL(url.strip())
-        except (httpx2.InvalidURL, UnicodeError, TypeError):
-            raise SectionError("the address is not one of http or https") from None
-        if parsed.scheme not in {"http", "https"} or not parsed.host:
+        except (httpx2.InvalidURL, UnicodeError):
+            parsed = httpx2.URL()
+        if not _is_address(parsed):
             raise SectionError("the address is not one of http or https")
         own = dict(headers)
         if parsed.username or parsed.password:
@@ -239,7 +240,7 @@ class HttpFetcher:
             target = step.url.join(location) if location else None
         except (httpx2.InvalidURL, UnicodeError):
             target = None
-        if target is None or target.scheme not in {"http", "https"} or not target.host:
+        if target is None or not _is_address(target):
             raise SectionError(f"{host}: redirects to something that is no address of http or https")
         if step.url.scheme == "https" and target.scheme == "http":
             raise SectionError(f"{host}: redirects from https to http, which is refused")
@@ -250,6 +251,12 @@ class HttpFetcher:
 
 def _without_user(url: httpx2.URL) -> httpx2.URL:
     return url.copy_with(username=None, password=None, fragment=None)
+
+
+def _is_address(url: httpx2.URL) -> bool:
+    host = url.raw_host.decode("ascii")
+    named = re.fullmatch(r"[A-Za-z0-9._-]{1,255}", host) is not None or parse_address(host) is not None
+    return url.scheme in {"http", "https"} and named and (url.port is None or 0 < url.port < 65536)
 
 
 def _same_place(url: httpx2.URL, target: httpx2.URL) -> bool:

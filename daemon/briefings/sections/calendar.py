@@ -98,8 +98,8 @@ days: today, and in the evening tomorrow: each with ``date``; ``events`` that ar
 number of those that the limit leaves out; ``none``, whether it is to be said that there are none.
 An event has summary, place, calendar, all_day, start and end (moments, or None when it lasts all day), ongoing, and for
 what lasts several days number (of this day, from 1) and days (in all).
-next: the first event at a time of day that has not begun, within eight days, or None: as above, with ``date``, ``ahead``
-(the time until then), ``told`` (whether it is among the days) and ``soon`` (told, and within three hours)."""
+next: the first event at a time of day that has not begun, within eight days, or None: as above, with ``date``,
+``ahead`` (the time until then), ``told`` (whether it is among the days) and ``soon`` (told, and within three hours)."""
 
 
 class _Calendar:
@@ -156,11 +156,12 @@ async def read_events(source: SourceSettings, first: date, last: date, surroundi
         SectionError: it cannot be read.
     """
     texts, named = await _texts(source, surroundings, first, last)
+
+    def work() -> list[Occurrence]:
+        return merged([occurrences(text, first, last, surroundings.zone, named, source.name) for text in texts])
+
     # Ten years of a calendar take seconds on a small machine: not on the loop.
-    found = [
-        await asyncio.to_thread(occurrences, text, first, last, surroundings.zone, named, source.name) for text in texts
-    ]
-    return merged(found)
+    return await asyncio.to_thread(work)
 
 
 async def _texts(

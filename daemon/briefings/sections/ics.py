@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -16,6 +17,12 @@ LIMIT = 10_000_000
 """Bytes of a calendar: fifteen years of a busy family have some 3 MB."""
 ACCEPTED = ("text/calendar", "text/plain", "text/x-vcalendar", "application/ics", "application/octet-stream")
 _MOST_EVENTS = 400  # occurrences that are kept; a week has no more that could be told
+_DAY = timedelta(days=1)
+_EVENT = re.compile(rb"^BEGIN:VEVENT\r?\n.*?^END:VEVENT\r?\n", re.MULTILINE | re.DOTALL)
+_START = re.compile(rb"^DTSTART(?:;[^:\r\n]*)?:(\d{8})", re.MULTILINE)
+_END = re.compile(rb"^DTEND(?:;[^:\r\n]*)?:(\d{8})", re.MULTILINE)
+_RECURS = re.compile(rb"^(?:RRULE|RDATE|RECURRENCE-ID)[;:]", re.MULTILINE)
+_TIMES = ("DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID")
 _TOO_OFTEN = {"SECONDLY", "MINUTELY"}
 _STEPS = {"HOURLY": 24, "DAILY": 1}
 _MOST_STEPS = 100_000  # of a rule, from its beginning to the days asked for
@@ -97,19 +104,21 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
     import icalendar  # noqa: PLC0415 - 0.3 s with what it brings along, for those who have a calendar
     import recurring_ical_events  # noqa: PLC0415 - see above
 
-    # Text that is no calendar raises ValueError, or whatever the parser stumbles over first.
+    # Text that is no calendar raises ValueError, or whatever the parser stumbles over first. One that was cut off in the
+    # middle is none either: what it lacks would seem not to take place.
     try:
-        calendars = icalendar.Calendar.from_ical(text.decode("utf-8-sig", "replace"), multiple=True)
+        near = without_the_past(text, first, last).decode("utf-8-sig", "replace")
+        calendars = icalendar.Calendar.from_ical(near, multiple=True)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         calendars = []
     calendars = [calendar for calendar in calendars if calendar.name == "VCALENDAR"]
-    if not calendars:
+    if not calendars or not text.rstrip().upper().endswith(b"END:VCALENDAR"):
         raise SectionError(f"{source}: the answer is no calendar (iCalendar is expected)")
     start = datetime.combine(first, time(), zone)
     end = datetime.combine(last + timedelta(days=1), time(), zone)
     found: list[Occurrence] = []
     for calendar in calendars:
-        _drop_excessive(calendar, first, source)
+        _drop_unusable(calendar, first, source)
         query = recurring_ical_events.of(calendar, skip_bad_series=True)
         try:
             events = query.between(start, end)
@@ -117,6 +126,25 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
             raise SectionError(f"{source}: the calendar cannot be read ({type(error).__name__})") from None
         found += [event for one in events if (event := _occurrence(one, zone, name))]
     return merged([[event for event in found if _touches(event, start, end)]])[:_MOST_EVENTS]
+
+
+def without_the_past(text: bytes, first: date, last: date) -> bytes:
+    """A calendar without most of the single events that lie outside of some days; nothing else of it is read.
+
+    Parsing an event takes most of the time, and of a calendar of many years few events are near.
+    """
+    earliest, latest = (f"{day:%Y%m%d}".encode() for day in (first - _DAY, last + 2 * _DAY))
+    longest = f"{first - 400 * _DAY:%Y%m%d}".encode()
+
+    def kept(match: re.Match[bytes]) -> bytes:
+        event = match[0]
+        start, end = _START.search(event), _END.search(event)
+        if start is None or _RECURS.search(event):
+            return event
+        past = end[1] < earliest if end else start[1] < longest
+        return b"" if past or start[1] > latest else event
+
+    return _EVENT.sub(kept, text)
 
 
 def merged(calendars: Iterable[Sequence[Occurrence]]) -> list[Occurrence]:
@@ -139,19 +167,36 @@ def _order(event: Occurrence) -> tuple[date, bool, float, str]:
     return event.start, False, 0.0, event.summary
 
 
-def _drop_excessive(calendar: Any, first: date, source: str) -> None:
-    """Take out rules that would take minutes to work out: nobody is told of what repeats by the minute."""
+def _drop_unusable(calendar: Any, first: date, source: str) -> None:
+    """Take out events whose times cannot be read, or would take minutes to work out."""
     for event in [part for part in calendar.subcomponents if part.name == "VEVENT"]:
-        rules = event.get("RRULE", [])
-        for rule in rules if isinstance(rules, list) else [rules]:
-            frequency = str((rule.get("FREQ") or [""])[0]).upper()
-            begin = event.get("DTSTART")
-            day = getattr(begin, "dt", first)
-            years = max(0, first.year - (day.year if isinstance(day, date) else first.year))
-            if frequency in _TOO_OFTEN or years * 366 * _STEPS.get(frequency, 0) > _MOST_STEPS:
-                calendar.subcomponents.remove(event)
-                _log.warning("%s: a rule of FREQ=%s is left out: it repeats too often", source, frequency[:10])
-                break
+        trouble = _trouble(event, first)
+        if trouble:
+            calendar.subcomponents.remove(event)
+            _log.warning("%s: an event is left out: %s", source, trouble)
+
+
+def _trouble(event: Any, first: date) -> str | None:
+    from icalendar import vBroken  # noqa: PLC0415 - see above
+
+    values = {name: _listed(event.get(name)) for name in _TIMES}
+    for name, found in values.items():
+        if any(isinstance(value, vBroken) for value in found):
+            return f"its {name} cannot be read"
+    if not values["DTSTART"]:
+        return "it has no beginning"
+    begin = getattr(values["DTSTART"][0], "dt", first)
+    days = 366 * max(0, first.year - begin.year)
+    for rule in values["RRULE"]:
+        frequency = str((rule.get("FREQ") or [""])[0]).upper()
+        # Nobody is told of what repeats by the minute.
+        if frequency in _TOO_OFTEN or days * _STEPS.get(frequency, 0) > _MOST_STEPS:
+            return f"its rule repeats too often ({frequency[:10]})"
+    return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _occurrence(event: Any, zone: ZoneInfo, name: str) -> Occurrence | None:
