@@ -7,7 +7,7 @@ import base64
 import logging
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from http import HTTPStatus
@@ -64,7 +64,7 @@ class HttpFetcher:
     Args:
         version: of Asagoe, for the header User-Agent.
         patience: how long is waited.
-        house: further names that may lead into the house, for those who have names of their own domain there.
+        house: gives further names that may lead into the house, for those who have names of their own domain there.
         resolver: of names.
         trust: certificates; default: the system's.
     """
@@ -74,13 +74,13 @@ class HttpFetcher:
         version: str,
         *,
         patience: Patience | None = None,
-        house: frozenset[str] = frozenset(),
+        house: Callable[[], Iterable[str]] = tuple,
         resolver: Resolver = resolve,
         trust: ssl.SSLContext | None = None,
     ) -> None:
         self._agent = f"Asagoe/{version}"
         self._patience = patience or Patience()
-        self._house = frozenset(name.lower().rstrip(".") for name in house)
+        self._house = house
         self._resolver = resolver
         self._trust = trust
 
@@ -137,7 +137,8 @@ class HttpFetcher:
         return _Step(method, _without_user(parsed), own, content, self._in_house(parsed.host))
 
     def _in_house(self, host: str) -> bool:
-        return host.lower().rstrip(".") in self._house or names_the_house(host)
+        own = {name.lower().rstrip(".") for name in self._house()}
+        return host.lower().rstrip(".") in own or names_the_house(host)
 
     async def _ask(self, step: _Step, accept: tuple[str, ...], limit: int) -> Answer | _Step:
         import httpx2  # noqa: PLC0415 - see above

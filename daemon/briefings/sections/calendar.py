@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -11,11 +13,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from daemon.briefings.section import Section, Surroundings
+from daemon.briefings.section import Surroundings
+from daemon.briefings.sections.bundled import BundledKind
 from daemon.briefings.sections.caldav import CalDav
 from daemon.briefings.sections.ics import ACCEPTED, LIMIT, Occurrence, from_json, merged, occurrences
 from daemon.briefings.sections.reading import checked
-from daemon.briefings.sections.templates import template
+from daemon.briefings.sections.templates import words_of
 from daemon.config.base import Model
 from daemon.config.values import Secret, TimeOfDay, parse_time_of_day
 from daemon.errors import SectionError
@@ -39,11 +42,19 @@ class SourceSettings(Model):
     url: Secret | None = Field(
         default=None, description="address of an .ics file; it may be secret (credential, file, env)"
     )
-    file: Path | None = Field(default=None, description="an .ics file of this machine")
+    file: str | None = Field(default=None, min_length=1, description="an .ics file: its path, absolute or with ~")
     caldav: CalDavSettings | None = Field(default=None, description="a CalDAV server")
     name: str = Field(
         default="", max_length=40, description="name of the calendar, for templates: {{ event.calendar }}"
     )
+
+    @field_validator("file")
+    @classmethod
+    def _absolute(cls, value: str | None) -> str | None:
+        if value is not None and not Path(value).expanduser().is_absolute():
+            message = f"an absolute path is expected, got {value!r}"
+            raise ValueError(message)
+        return value
 
     @field_validator("url")
     @classmethod
@@ -102,11 +113,14 @@ next: the first event at a time of day that has not begun, within eight days, or
 ``ahead`` (the time until then), ``told`` (whether it is among the days) and ``soon`` (told, and within three hours)."""
 
 
-class _Calendar:
+class CalendarSection:
+    """The appointments of the day."""
+
     def __init__(self, settings: CalendarSettings) -> None:
         self._settings = settings
 
     async def fetch(self, surroundings: Surroundings) -> Any:
+        """The occurrences of some days."""
         first = surroundings.due.date()
         last = first + timedelta(days=_DAYS_AHEAD)
         tasks = [read_events(source, first, last, surroundings) for source in self._settings.sources]
@@ -122,6 +136,7 @@ class _Calendar:
         return {"until": last.isoformat(), "events": [event.to_json() for event in merged(good)]}
 
     def facts(self, data: Any, surroundings: Surroundings) -> Mapping[str, Any] | None:
+        """See :data:`FACTS`."""
         zone, due = surroundings.zone, surroundings.due
         until, events = checked(
             lambda: (date.fromisoformat(data["until"]), [from_json(event, zone) for event in data["events"]]),
@@ -172,7 +187,7 @@ async def _texts(
         server = CalDav(source.caldav)
         return await server.read(first, last, surroundings.zone, surroundings.fetcher), _host(source.caldav.url)
     if source.file is not None:
-        return [await asyncio.to_thread(_read_file, source.file)], str(source.file)
+        return [await asyncio.to_thread(_read_file, Path(source.file).expanduser())], source.file
     try:
         url = source.url.reveal() if source.url is not None else ""
     except ValueError as error:
@@ -183,7 +198,10 @@ async def _texts(
 
 def _read_file(path: Path) -> bytes:
     try:
-        with path.open("rb") as stream:
+        # A pipe would not let go of the thread.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:  # noqa: PTH123
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise SectionError(f"{path}: is not a file")
             text = stream.read(LIMIT + 1)
     except OSError as error:
         raise SectionError(f"{path}: cannot be read ({error.strerror})") from None
@@ -239,15 +257,4 @@ def _next(events: Sequence[Occurrence], due: datetime, told_until: date) -> dict
     return None
 
 
-class _Kind:
-    name = "calendar"
-    settings = CalendarSettings
-
-    def section(self, settings: CalendarSettings) -> Section:
-        return _Calendar(settings)
-
-    def template(self, language: str) -> str:
-        return template(self.name, language)
-
-
-KIND = _Kind()
+KIND = BundledKind("calendar", CalendarSettings, CalendarSection, words_of("calendar"))

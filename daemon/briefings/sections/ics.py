@@ -104,8 +104,8 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
     import icalendar  # noqa: PLC0415 - 0.3 s with what it brings along, for those who have a calendar
     import recurring_ical_events  # noqa: PLC0415 - see above
 
-    # Text that is no calendar raises ValueError, or whatever the parser stumbles over first. One that was cut off in the
-    # middle is none either: what it lacks would seem not to take place.
+    # Text that is no calendar raises ValueError, or whatever the parser stumbles over first. One that was cut off in
+    # the middle is none either: what it lacks would seem not to take place.
     try:
         near = without_the_past(text, first, last).decode("utf-8-sig", "replace")
         calendars = icalendar.Calendar.from_ical(near, multiple=True)

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from daemon.briefings.section import Section, Surroundings
+from daemon.briefings.section import Surroundings
+from daemon.briefings.sections.bundled import BundledKind
 from daemon.briefings.sections.feed import ACCEPTED, LIMIT, Item, from_json, items
 from daemon.briefings.sections.reading import checked
-from daemon.briefings.sections.templates import template
+from daemon.briefings.sections.templates import words_of
 from daemon.config.base import Model, OneOrMore
 from daemon.config.values import Duration, Secret
 from daemon.errors import SectionError
@@ -49,8 +50,8 @@ FACTS = """What the template of ``news`` sees.
 items: headlines with title (without a full stop), summary (empty unless asked for) and at (a moment, or None)."""
 
 
-class _News:
-    """Data: ``items`` as they came, and ``told``: for each key of a headline the day on which it was told.
+class NewsSection:
+    """Headlines. Its data are ``items`` as they came, and ``told``: for each key of a headline the day on which it was told.
 
     What is chosen on a day stays chosen on that day, so that a briefing that is heard twice says the same.
     """
@@ -59,6 +60,7 @@ class _News:
         self._settings = settings
 
     async def fetch(self, surroundings: Surroundings) -> Any:
+        """The headlines, and which were told until today."""
         results = await asyncio.gather(
             *(self._feed(url, surroundings) for url in self._settings.url), return_exceptions=True
         )
@@ -87,6 +89,7 @@ class _News:
         }
 
     def facts(self, data: Any, surroundings: Surroundings) -> Mapping[str, Any] | None:
+        """See :data:`FACTS`."""
         found, told = checked(
             lambda: (
                 [from_json(item) for item in data["items"]],
@@ -120,9 +123,10 @@ class _News:
         """Those of today: first what was chosen today already, then what nobody has heard of."""
         today = due.date()
         fitting = [item for item in found if self._fits(item, due)]
-        first = [item for item in fitting if any(told.get(key) == today for key in item.keys)]
-        new = [item for item in fitting if not any(key in told for key in item.keys)]
-        return [*first, *new][: self._settings.count]
+        heard = [item for item in fitting if any(told.get(key, today) < today for key in item.keys)]
+        chosen = [item for item in fitting if item not in heard and any(key in told for key in item.keys)]
+        new = [item for item in fitting if item not in heard and item not in chosen]
+        return [*chosen, *new][: self._settings.count]
 
     def _fits(self, item: Item, due: datetime) -> bool:
         if item.at is not None and due - item.at > timedelta(seconds=self._settings.newest):
@@ -147,12 +151,15 @@ def _mixed(feeds: Sequence[Sequence[Item]]) -> list[Item]:
 
 
 def _told(last: Any, today: date) -> dict[str, date]:
-    """What was told, of the last data; what is too old to come again is forgotten."""
+    """What was told until today, of the last data; what is too old to come again is forgotten.
+
+    Days to come are those of a briefing that somebody looked at ahead of time: nothing was told on them yet.
+    """
     try:
         days = {str(key): date.fromisoformat(day) for key, day in last["told"].items()}
     except (KeyError, TypeError, ValueError, AttributeError):
         return {}
-    return {key: day for key, day in days.items() if today - day <= _REMEMBERED}
+    return {key: day for key, day in days.items() if timedelta() <= today - day <= _REMEMBERED}
 
 
 def _host(url: str) -> str:
@@ -162,15 +169,4 @@ def _host(url: str) -> str:
         return "the feed"
 
 
-class _Kind:
-    name = "news"
-    settings = NewsSettings
-
-    def section(self, settings: NewsSettings) -> Section:
-        return _News(settings)
-
-    def template(self, language: str) -> str:
-        return template(self.name, language)
-
-
-KIND = _Kind()
+KIND = BundledKind("news", NewsSettings, NewsSection, words_of("news"))

@@ -9,11 +9,12 @@ from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from daemon.briefings.section import Section, Surroundings
+from daemon.briefings.section import Surroundings
+from daemon.briefings.sections.bundled import BundledKind
 from daemon.briefings.sections.calendar import SourceSettings, read_events
 from daemon.briefings.sections.ics import from_json
 from daemon.briefings.sections.reading import checked
-from daemon.briefings.sections.templates import template
+from daemon.briefings.sections.templates import words_of
 from daemon.config.base import Model, OneOrMore
 from daemon.config.values import Day, TimeOfDay, parse_time_of_day
 from daemon.errors import SectionError
@@ -126,13 +127,16 @@ class _House(Calendar):
         return self.named(day)
 
 
-class _Waste:
+class WasteSection:
+    """What is collected."""
+
     def __init__(self, settings: WasteSettings) -> None:
         self._settings = settings
         self._rules = [(rule, rule.rule()) for rule in settings.rules]
         self._has_calendar = bool(settings.url or settings.file or settings.caldav)
 
     async def fetch(self, surroundings: Surroundings) -> Any:
+        """The days of the calendar, where there is one; the rules need no data."""
         if not self._has_calendar:
             return {"until": None, "events": []}
         first = surroundings.due.date()
@@ -141,6 +145,7 @@ class _Waste:
         return {"until": last.isoformat(), "events": [event.to_json() for event in events]}
 
     def facts(self, data: Any, surroundings: Surroundings) -> Mapping[str, Any] | None:
+        """See :data:`FACTS`."""
         settings, due = self._settings, surroundings.due
         now, today = due.timetz().replace(tzinfo=None), due.date()
         evening = settings.evening is not None and now >= settings.evening
@@ -183,15 +188,4 @@ def _holds(texts: list[str], day: date) -> bool:
     return any(span is not None and day in span for span in spans)
 
 
-class _Kind:
-    name = "waste"
-    settings = WasteSettings
-
-    def section(self, settings: WasteSettings) -> Section:
-        return _Waste(settings)
-
-    def template(self, language: str) -> str:
-        return template(self.name, language)
-
-
-KIND = _Kind()
+KIND = BundledKind("waste", WasteSettings, WasteSection, words_of("waste"))

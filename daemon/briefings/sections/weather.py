@@ -8,10 +8,11 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field, model_validator
 
-from daemon.briefings.section import Section, Surroundings
+from daemon.briefings.section import Surroundings
+from daemon.briefings.sections.bundled import BundledKind
 from daemon.briefings.sections.jma import Jma
 from daemon.briefings.sections.open_meteo import OpenMeteo, Thresholds
-from daemon.briefings.sections.templates import template
+from daemon.briefings.sections.templates import words_of
 from daemon.config.base import Model
 from daemon.config.values import Secret, TimeOfDay, parse_time_of_day
 
@@ -104,7 +105,9 @@ tonight: sky and low (°C) from 18:00 to 6:00; only for today.
 warnings: of heat, frost, wind, rain and snow, those that hold, with their values."""
 
 
-class _Weather:
+class WeatherSection:
+    """The forecast of a place."""
+
     def __init__(self, settings: WeatherSettings) -> None:
         self._settings = settings
         self._provider: Provider
@@ -121,9 +124,11 @@ class _Weather:
             )
 
     async def fetch(self, surroundings: Surroundings) -> Any:
+        """The provider's data."""
         return await self._provider.fetch(surroundings)
 
     def facts(self, data: Any, surroundings: Surroundings) -> Mapping[str, Any] | None:
+        """See :data:`FACTS`."""
         due = surroundings.due
         tomorrow = self._settings.day == "tomorrow" or (
             self._settings.day == "auto" and due.timetz().replace(tzinfo=None) >= self._settings.evening
@@ -133,15 +138,4 @@ class _Weather:
         return {**found, "date": day, "evening": tomorrow, "place": self._settings.place or found.get("place")}
 
 
-class _Kind:
-    name = "weather"
-    settings = WeatherSettings
-
-    def section(self, settings: WeatherSettings) -> Section:
-        return _Weather(settings)
-
-    def template(self, language: str) -> str:
-        return template(self.name, language)
-
-
-KIND = _Kind()
+KIND = BundledKind("weather", WeatherSettings, WeatherSection, words_of("weather"))

@@ -34,8 +34,7 @@ def fetcher_of(patience):
             return ["127.0.0.1"]
         raise OSError(f"nobody knows {host}")
 
-    house = frozenset({"weather.test", "other.test"})
-    return HttpFetcher("1.2.3", patience=patience, house=house, resolver=resolver)
+    return HttpFetcher("1.2.3", patience=patience, house=lambda: ["weather.test", "other.test"], resolver=resolver)
 
 
 @pytest.fixture
@@ -106,5 +105,3 @@ class House:
 @pytest.fixture
 def house():
     return House()
-
-

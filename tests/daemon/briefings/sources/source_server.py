@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -37,9 +38,7 @@ class Handler(BaseHTTPRequestHandler):
 
     do_PROPFIND = do_REPORT = do_GET
 
-    def answer(
-        self, body: bytes, kind: str | None = "application/json", *, status: int = 200, **headers: str
-    ) -> None:
+    def answer(self, body: bytes, kind: str | None = "application/json", *, status: int = 200, **headers: str) -> None:
         self.head(kind, status=status, Content_Length=str(len(body)), **headers)
         self.wfile.write(body)
 
@@ -84,7 +83,7 @@ class SourceServer(ThreadingHTTPServer):
     def handle_error(self, request, client_address) -> None:
         pass
 
-    def __enter__(self) -> SourceServer:
+    def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
         return self
@@ -136,9 +135,7 @@ class Authority:
             .not_valid_after(now + lifetime)
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
-            )
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
         if authority:
             usage = x509.KeyUsage(

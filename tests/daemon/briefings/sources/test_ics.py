@@ -81,7 +81,9 @@ def test_an_instance_that_is_moved_here_from_far_away_is_told():
 
 def test_a_cancelled_event_and_a_cancelled_instance_are_not_told():
     series = "UID:1\nDTSTART:20261201T000000Z\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=3\nSUMMARY:朝会"
-    instance = "UID:1\nRECURRENCE-ID:20261202T000000Z\nDTSTART:20261202T000000Z\nDURATION:PT1H\nSTATUS:CANCELLED\nSUMMARY:朝会"
+    instance = (
+        "UID:1\nRECURRENCE-ID:20261202T000000Z\nDTSTART:20261202T000000Z\nDURATION:PT1H\nSTATUS:CANCELLED\nSUMMARY:朝会"
+    )
     single = "UID:2\nDTSTART:20261202T030000Z\nDURATION:PT1H\nSTATUS:Cancelled\nSUMMARY:会食"
     assert [s for s, _, _ in told("2026-12-01", series, instance, single)] == ["朝会"]
     assert told("2026-12-02", series, instance, single) == []
@@ -172,7 +174,13 @@ def test_what_cannot_be_read_loses_itself_and_nothing_else():
 
 @pytest.mark.parametrize("rule", ["FREQ=SECONDLY", "FREQ=MINUTELY;INTERVAL=1", "FREQ=HOURLY", "FREQ=DAILY"])
 def test_a_rule_that_would_take_minutes_is_left_out_alone(rule, caplog):
-    begin = "19700101T000000Z" if rule == "FREQ=HOURLY" else "00010101T000000Z" if rule == "FREQ=DAILY" else "20261201T000000Z"
+    begin = (
+        "19700101T000000Z"
+        if rule == "FREQ=HOURLY"
+        else "00010101T000000Z"
+        if rule == "FREQ=DAILY"
+        else "20261201T000000Z"
+    )
     heavy = f"UID:1\nDTSTART:{begin}\nDURATION:PT1S\nRRULE:{rule}\nSUMMARY:鼓動"
     good = "UID:9\nDTSTART:20261202T090000\nDURATION:PT1H\nSUMMARY:歯医者"
     assert [s for s, *_ in told("2026-12-02", heavy, good)] == ["歯医者"]
@@ -254,10 +262,13 @@ def test_of_many_years_little_is_read():
     old = [f"UID:{n}\nDTSTART:20{n % 15 + 10}0102T090000Z\nDTEND:20{n % 15 + 10}0102T100000Z" for n in range(50)]
     left = without_the_past(ics(*old, "UID:x\nDTSTART:20261202T090000"), day, day)
     assert left.count(b"BEGIN:VEVENT") == 1
-    assert left.startswith(b"BEGIN:VCALENDAR") and left.endswith(b"END:VCALENDAR\r\n")
+    assert left.startswith(b"BEGIN:VCALENDAR")
+    assert left.endswith(b"END:VCALENDAR\r\n")
 
 
 def test_occurrences_survive_json():
-    timed = Occurrence("1", "朝会", datetime(2026, 12, 2, 9, tzinfo=TOKYO), datetime(2026, 12, 2, 10, tzinfo=TOKYO), "本社", "仕事")
+    timed = Occurrence(
+        "1", "朝会", datetime(2026, 12, 2, 9, tzinfo=TOKYO), datetime(2026, 12, 2, 10, tzinfo=TOKYO), "本社", "仕事"
+    )
     whole = Occurrence("2", "出張", date(2026, 12, 1), date(2026, 12, 4))
     assert [from_json(event.to_json(), TOKYO) for event in (timed, whole)] == [timed, whole]
