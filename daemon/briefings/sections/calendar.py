@@ -187,7 +187,7 @@ async def _texts(
         server = CalDav(source.caldav)
         return await server.read(first, last, surroundings.zone, surroundings.fetcher), _host(source.caldav.url)
     if source.file is not None:
-        return [await asyncio.to_thread(_read_file, Path(source.file).expanduser())], source.file
+        return [await asyncio.to_thread(_read_file, source.file)], source.file
     try:
         url = source.url.reveal() if source.url is not None else ""
     except ValueError as error:
@@ -196,7 +196,8 @@ async def _texts(
     return [answer.body], _host(url)
 
 
-def _read_file(path: Path) -> bytes:
+def _read_file(name: str) -> bytes:
+    path = Path(name).expanduser()
     try:
         # A pipe would not let go of the thread.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:  # noqa: PTH123

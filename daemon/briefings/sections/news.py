@@ -51,8 +51,9 @@ items: headlines with title (without a full stop), summary (empty unless asked f
 
 
 class NewsSection:
-    """Headlines. Its data are ``items`` as they came, and ``told``: for each key of a headline the day on which it was told.
+    """Headlines.
 
+    Its data are ``items`` as they came, and ``told``: for each key of a headline the day on which it was told.
     What is chosen on a day stays chosen on that day, so that a briefing that is heard twice says the same.
     """
 
