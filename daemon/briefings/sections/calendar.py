@@ -16,7 +16,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from daemon.briefings.section import Surroundings
 from daemon.briefings.sections.bundled import BundledKind
 from daemon.briefings.sections.caldav import CalDav
-from daemon.briefings.sections.ics import ACCEPTED, LIMIT, Occurrence, from_json, merged, occurrences
+from daemon.briefings.sections.ics import ACCEPTED, LIMIT, Occurrence, from_kept, kept, merged, occurrences
 from daemon.briefings.sections.reading import checked
 from daemon.briefings.sections.templates import words_of
 from daemon.config.base import Model
@@ -133,18 +133,15 @@ class CalendarSection:
         if bad:
             # Half of the appointments told as if they were all would be worse than the last good ones with their age.
             raise SectionError("; ".join(bad))
-        return {"until": last.isoformat(), "events": [event.to_json() for event in merged(good)]}
+        return kept(merged(good), last)
 
     def facts(self, data: Any, surroundings: Surroundings) -> Mapping[str, Any] | None:
         """See :data:`FACTS`."""
         zone, due = surroundings.zone, surroundings.due
-        until, events = checked(
-            lambda: (date.fromisoformat(data["until"]), [from_json(event, zone) for event in data["events"]]),
-            "calendar",
-        )
+        until, events = checked(lambda: from_kept(data, zone), "calendar")
         today = due.date()
         if until < today:
-            raise SectionError(f"the calendar was read until {until}")
+            raise SectionError(f"the calendar is known until {until}")
         words = [word.casefold() for word in self._settings.exclude]
         events = [event for event in events if not any(word in event.summary.casefold() for word in words)]
         own = [_facts(event, today, due) for event in events if event.on(today) and not _over(event, due)]

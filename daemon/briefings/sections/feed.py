@@ -48,12 +48,14 @@ class Item:
         title: speakable, without a full stop.
         summary: speakable; may be empty.
         at: when it was published, in UTC, where the feed says so.
+        full: title and summary with labels and asides, for filters; not kept.
     """
 
     keys: tuple[str, ...]
     title: str
     summary: str = ""
     at: datetime | None = None
+    full: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Fit for JSON."""
@@ -121,12 +123,15 @@ def _item(entry: Mapping[str, Any]) -> Item | None:
     keys = [_key("title", _bare(title))]
     if identity:
         keys.append(_key("id", identity))
-    return Item(tuple(keys), title, clean(str(entry.get("summary") or ""), 200), _published(entry))
+    summary = clean(str(entry.get("summary") or ""), 200)
+    full = f"{clean(str(entry.get('title') or ''), 2 * _TITLE)}\n{summary}"
+    return Item(tuple(keys), title, summary, _published(entry), full)
 
 
 def _published(entry: Mapping[str, Any]) -> datetime | None:
     for name in ("published_parsed", "updated_parsed"):
-        parsed = entry.get(name)
+        # As it is there: feedparser itself would take the one for the other, and warn that it will not for long.
+        parsed = dict.get(entry, name)  # type: ignore[call-overload]
         if parsed:
             try:
                 return datetime.fromtimestamp(timegm(parsed), UTC)

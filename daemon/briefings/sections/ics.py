@@ -63,9 +63,8 @@ class Occurrence:
         return start <= day < end
 
     def to_json(self) -> dict[str, str]:
-        """Fit for JSON."""
+        """Fit for JSON; without the id, which has done its work once calendars are merged."""
         return {
-            "uid": self.uid,
             "summary": self.summary,
             "start": self.start.isoformat(),
             "end": self.end.isoformat(),
@@ -81,7 +80,28 @@ def from_json(data: Any, zone: ZoneInfo) -> Occurrence:
         KeyError, TypeError, ValueError: not made by :meth:`Occurrence.to_json`.
     """
     start, end = (_from_text(data[key], zone) for key in ("start", "end"))
-    return Occurrence(data["uid"], data["summary"], start, end, data["place"], data["calendar"])
+    return Occurrence("", data["summary"], start, end, data["place"], data["calendar"])
+
+
+def kept(events: Sequence[Occurrence], last: date) -> dict[str, Any]:
+    """Occurrences in their order as data of a section: ``events``, and ``until``, the last day that is known whole.
+
+    Of a calendar that is fuller than anyone could be told, only the first days are kept.
+    """
+    until = last
+    if len(events) > _MOST_EVENTS:
+        beyond = events[_MOST_EVENTS].start
+        until = min(last, (beyond.date() if isinstance(beyond, datetime) else beyond) - _DAY)
+    return {"until": until.isoformat(), "events": [event.to_json() for event in events[:_MOST_EVENTS]]}
+
+
+def from_kept(data: Any, zone: ZoneInfo) -> tuple[date, list[Occurrence]]:
+    """The other way round.
+
+    Raises:
+        KeyError, TypeError, ValueError: not made by :func:`kept`.
+    """
+    return date.fromisoformat(data["until"]), [from_json(event, zone) for event in data["events"]]
 
 
 def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: str, name: str = "") -> list[Occurrence]:
@@ -125,7 +145,7 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise SectionError(f"{source}: the calendar cannot be read ({type(error).__name__})") from None
         found += [event for one in events if (event := _occurrence(one, zone, name))]
-    return merged([[event for event in found if _touches(event, start, end)]])[:_MOST_EVENTS]
+    return merged([[event for event in found if _touches(event, start, end)]])
 
 
 def without_the_past(text: bytes, first: date, last: date) -> bytes:
@@ -136,7 +156,7 @@ def without_the_past(text: bytes, first: date, last: date) -> bytes:
     earliest, latest = (f"{day:%Y%m%d}".encode() for day in (first - _DAY, last + 2 * _DAY))
     longest = f"{first - 400 * _DAY:%Y%m%d}".encode()
 
-    def kept(match: re.Match[bytes]) -> bytes:
+    def near(match: re.Match[bytes]) -> bytes:
         event = match[0]
         start, end = _START.search(event), _END.search(event)
         if start is None or _RECURS.search(event):
@@ -144,7 +164,7 @@ def without_the_past(text: bytes, first: date, last: date) -> bytes:
         past = end[1] < earliest if end else start[1] < longest
         return b"" if past or start[1] > latest else event
 
-    return _EVENT.sub(kept, text)
+    return _EVENT.sub(near, text)
 
 
 def merged(calendars: Iterable[Sequence[Occurrence]]) -> list[Occurrence]:

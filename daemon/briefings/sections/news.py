@@ -118,21 +118,21 @@ class NewsSection:
         except ValueError as error:
             raise SectionError(str(error)) from None
         answer = await surroundings.fetcher.get(url, accept=ACCEPTED, limit=LIMIT)
-        return await asyncio.to_thread(items, answer, _host(url))
+        found = await asyncio.to_thread(items, answer, _host(url))
+        return [item for item in found if self._wanted(item)]
 
     def _choose(self, found: Sequence[Item], told: Mapping[str, date], due: datetime) -> list[Item]:
         """Those of today: first what was chosen today already, then what nobody has heard of."""
         today = due.date()
-        fitting = [item for item in found if self._fits(item, due)]
+        newest = timedelta(seconds=self._settings.newest)
+        fitting = [item for item in found if item.at is None or due - item.at <= newest]
         heard = [item for item in fitting if any(told.get(key, today) < today for key in item.keys)]
         chosen = [item for item in fitting if item not in heard and any(key in told for key in item.keys)]
         new = [item for item in fitting if item not in heard and item not in chosen]
         return [*chosen, *new][: self._settings.count]
 
-    def _fits(self, item: Item, due: datetime) -> bool:
-        if item.at is not None and due - item.at > timedelta(seconds=self._settings.newest):
-            return False
-        text = f"{item.title}\n{item.summary}".casefold()
+    def _wanted(self, item: Item) -> bool:
+        text = item.full.casefold()
         include, exclude = self._settings.include, self._settings.exclude
         if any(word.casefold() in text for word in exclude):
             return False

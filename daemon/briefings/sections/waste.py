@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from daemon.briefings.section import Surroundings
 from daemon.briefings.sections.bundled import BundledKind
 from daemon.briefings.sections.calendar import SourceSettings, read_events
-from daemon.briefings.sections.ics import from_json
+from daemon.briefings.sections.ics import from_kept, kept
 from daemon.briefings.sections.reading import checked
 from daemon.briefings.sections.templates import words_of
 from daemon.config.base import Model, OneOrMore
@@ -142,7 +142,7 @@ class WasteSection:
         first = surroundings.due.date()
         last = first + timedelta(days=_DAYS_AHEAD)
         events = await read_events(self._settings, first, last, surroundings)
-        return {"until": last.isoformat(), "events": [event.to_json() for event in events]}
+        return kept(events, last)
 
     def facts(self, data: Any, surroundings: Surroundings) -> Mapping[str, Any] | None:
         """See :data:`FACTS`."""
@@ -161,15 +161,9 @@ class WasteSection:
         free = _holds(self._settings.without, day)
         names = [rule.name for rule, regular in self._rules if _on(rule, regular, day, calendar, free=free)]
         if self._has_calendar:
-            until, events = checked(
-                lambda: (
-                    date.fromisoformat(data["until"]),
-                    [from_json(event, surroundings.zone) for event in data["events"]],
-                ),
-                "waste",
-            )
+            until, events = checked(lambda: from_kept(data, surroundings.zone), "waste")
             if day > until:
-                raise SectionError(f"the calendar of waste was read until {until}")
+                raise SectionError(f"the calendar of waste is known until {until}")
             names += [event.summary for event in events if event.summary and event.on(day)]
         return list(dict.fromkeys(names))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from daemon.briefings.sections import ics as ics_module
-from daemon.briefings.sections.ics import Occurrence, from_json, merged, occurrences, without_the_past
+from daemon.briefings.sections.ics import Occurrence, from_json, kept, merged, occurrences, without_the_past
 from daemon.errors import SectionError
 
 TOKYO = ZoneInfo("Asia/Tokyo")
@@ -271,4 +273,13 @@ def test_occurrences_survive_json():
         "1", "朝会", datetime(2026, 12, 2, 9, tzinfo=TOKYO), datetime(2026, 12, 2, 10, tzinfo=TOKYO), "本社", "仕事"
     )
     whole = Occurrence("2", "出張", date(2026, 12, 1), date(2026, 12, 4))
-    assert [from_json(event.to_json(), TOKYO) for event in (timed, whole)] == [timed, whole]
+    again = [from_json(json.loads(json.dumps(event.to_json())), TOKYO) for event in (timed, whole)]
+    assert again == [replace(timed, uid=""), replace(whole, uid="")]
+
+
+def test_of_a_calendar_that_is_too_full_the_days_that_are_known_whole_are_said():
+    start = datetime(2026, 12, 2, tzinfo=TOKYO)
+    events = [Occurrence("", str(n), start + timedelta(hours=n), start + timedelta(hours=n + 1)) for n in range(500)]
+    assert kept(events[:400], date(2026, 12, 9))["until"] == "2026-12-09"
+    full = kept(events, date(2026, 12, 31))
+    assert (full["until"], len(full["events"])) == ("2026-12-17", 400)  # hour 400 lies on the 18th
