@@ -34,7 +34,8 @@ class Occurrence:
     """One occurrence.
 
     Attributes:
-        uid: of its series, as the calendar names it.
+        uid: of its series as the calendar names it, with the moment that the series gives it: two instances of a
+            series may have been moved to the same time.
         summary: cleaned; may be empty.
         start, end: for an all-day event the first day and the day after the last, else aware moments in the house's
             zone; an event without an end ends where it starts.
@@ -228,9 +229,11 @@ def _occurrence(event: Any, zone: ZoneInfo, name: str) -> Occurrence | None:
     if not isinstance(start, datetime) and end == start:
         end = start + timedelta(days=1)
     summary = clean(str(event.get("SUMMARY", "")), 100)
-    return Occurrence(
-        str(event.get("UID", ""))[:200], summary, start, end, clean(str(event.get("LOCATION", "")), 60), name
-    )
+    uid = str(event.get("UID", ""))[:200]
+    instance = event.get("RECURRENCE-ID")
+    if uid and instance is not None:
+        uid += f" {instance.dt.isoformat()}"
+    return Occurrence(uid, summary, start, end, clean(str(event.get("LOCATION", "")), 60), name)
 
 
 def _local(moment: date, zone: ZoneInfo) -> date:

@@ -75,6 +75,12 @@ SUMMARY:朝会（変更）"""
     ]
 
 
+def test_an_instance_that_is_moved_to_where_another_one_is_makes_two():
+    series = "UID:1\nDTSTART;VALUE=DATE:20261201\nRRULE:FREQ=DAILY;COUNT=5\nSUMMARY:当番"
+    moved = "UID:1\nRECURRENCE-ID;VALUE=DATE:20261202\nDTSTART;VALUE=DATE:20261204\nSUMMARY:当番（交代）"
+    assert [s for s, *_ in told("2026-12-04", series, moved)] == ["当番", "当番（交代）"]
+
+
 def test_an_instance_that_is_moved_here_from_far_away_is_told():
     series = "UID:1\nDTSTART:20261201T000000Z\nDTEND:20261201T010000Z\nRRULE:FREQ=MONTHLY\nSUMMARY:月例"
     moved = "UID:1\nRECURRENCE-ID:20270301T000000Z\nDTSTART:20261205T000000Z\nDTEND:20261205T010000Z\nSUMMARY:前倒し"
