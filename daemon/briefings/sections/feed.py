@@ -16,7 +16,7 @@ from daemon.briefings.clean import clean, cut
 from daemon.briefings.fetcher import Answer
 from daemon.errors import SectionError
 
-LIMIT = 4_000_000
+LIMIT = 1_000_000
 ACCEPTED = (
     "application/rss+xml",
     "application/atom+xml",
@@ -27,6 +27,7 @@ ACCEPTED = (
     "application/octet-stream",
 )
 _MOST_ITEMS = 200
+_MOST_TAGS = 50_000  # of a feed that is nested without end, feedparser needs a minute for ten times as many
 _TITLE = 120
 _ASIDE = re.compile(
     r"[（(【\[〔〈](?:写真|動画|画像|図解|図表|音声|映像|有料|会員限定|有料会員記事|PR|ＰＲ|photo|video)[^）)】\]〕〉]{0,8}[）)】\]〕〉]",
@@ -79,6 +80,8 @@ def items(answer: Answer, source: str) -> list[Item]:
     Raises:
         SectionError: no feed.
     """
+    if answer.body.count(b"<") > _MOST_TAGS:
+        raise SectionError(f"{source}: the feed is too large")
     import feedparser  # noqa: PLC0415 - 0.1 s, for those who want news
 
     kind = answer.content_type + (f"; charset={answer.charset}" if answer.charset else "")

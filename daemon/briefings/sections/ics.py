@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from daemon.briefings.clean import clean
+from daemon.briefings.sections.ics_rules import drop_unusable
 from daemon.errors import SectionError
 
 LIMIT = 10_000_000
@@ -18,15 +18,11 @@ LIMIT = 10_000_000
 ACCEPTED = ("text/calendar", "text/plain", "text/x-vcalendar", "application/ics", "application/octet-stream")
 _MOST_EVENTS = 400  # occurrences that are kept; a week has no more that could be told
 _DAY = timedelta(days=1)
-_EVENT = re.compile(rb"^BEGIN:VEVENT\r?\n.*?^END:VEVENT\r?\n", re.MULTILINE | re.DOTALL)
+_BEGIN = re.compile(rb"^BEGIN:VEVENT\r?\n", re.MULTILINE)
 _START = re.compile(rb"^DTSTART(?:;[^:\r\n]*)?:(\d{8})", re.MULTILINE)
 _END = re.compile(rb"^DTEND(?:;[^:\r\n]*)?:(\d{8})", re.MULTILINE)
 _RECURS = re.compile(rb"^(?:RRULE|RDATE|RECURRENCE-ID)[;:]", re.MULTILINE)
-_TIMES = ("DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID")
-_TOO_OFTEN = {"SECONDLY", "MINUTELY"}
-_STEPS = {"HOURLY": 24, "DAILY": 1}
-_MOST_STEPS = 100_000  # of a rule, from its beginning to the days asked for
-_log = logging.getLogger("asagoe.briefings")
+_MOST_READ = 5_000  # events that are read after those of the past are out
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +125,8 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
     # the middle is none either: what it lacks would seem not to take place.
     try:
         near = without_the_past(text, first, last).decode("utf-8-sig", "replace")
+        if near.count("BEGIN:VEVENT") > _MOST_READ or near.count("BEGIN:") > 4 * _MOST_READ:
+            raise SectionError(f"{source}: the calendar has more than {_MOST_READ:,} events that may be near")
         calendars = icalendar.Calendar.from_ical(near, multiple=True)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         calendars = []
@@ -139,7 +137,7 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
     end = datetime.combine(last + timedelta(days=1), time(), zone)
     found: list[Occurrence] = []
     for calendar in calendars:
-        _drop_unusable(calendar, first, source)
+        drop_unusable(calendar, first, source)
         query = recurring_ical_events.of(calendar, skip_bad_series=True)
         try:
             events = query.between(start, end)
@@ -157,15 +155,19 @@ def without_the_past(text: bytes, first: date, last: date) -> bytes:
     earliest, latest = (f"{day:%Y%m%d}".encode() for day in (first - _DAY, last + 2 * _DAY))
     longest = f"{first - 400 * _DAY:%Y%m%d}".encode()
 
-    def near(match: re.Match[bytes]) -> bytes:
-        event = match[0]
+    # Split, not searched for: a beginning without an end would send a search to the end of the text each time.
+    head, *parts = _BEGIN.split(text)
+    kept_parts = [head]
+    for part in parts:
+        event, end_line, rest = part.partition(b"\nEND:VEVENT")
         start, end = _START.search(event), _END.search(event)
-        if start is None or _RECURS.search(event):
-            return event
-        past = end[1] < earliest if end else start[1] < longest
-        return b"" if past or start[1] > latest else event
-
-    return _EVENT.sub(near, text)
+        if start is not None and end_line and not _RECURS.search(event):
+            past = end[1] < earliest if end else start[1] < longest
+            if past or start[1] > latest:
+                kept_parts.append(rest.partition(b"\n")[2])
+                continue
+        kept_parts.append(b"BEGIN:VEVENT\r\n" + part)
+    return b"".join(kept_parts)
 
 
 def merged(calendars: Iterable[Sequence[Occurrence]]) -> list[Occurrence]:
@@ -186,38 +188,6 @@ def _order(event: Occurrence) -> tuple[date, bool, float, str]:
     if isinstance(event.start, datetime):
         return event.start.date(), True, event.start.timestamp(), event.summary
     return event.start, False, 0.0, event.summary
-
-
-def _drop_unusable(calendar: Any, first: date, source: str) -> None:
-    """Take out events whose times cannot be read, or would take minutes to work out."""
-    for event in [part for part in calendar.subcomponents if part.name == "VEVENT"]:
-        trouble = _trouble(event, first)
-        if trouble:
-            calendar.subcomponents.remove(event)
-            _log.warning("%s: an event is left out: %s", source, trouble)
-
-
-def _trouble(event: Any, first: date) -> str | None:
-    from icalendar import vBroken  # noqa: PLC0415 - see above
-
-    values = {name: _listed(event.get(name)) for name in _TIMES}
-    for name, found in values.items():
-        if any(isinstance(value, vBroken) for value in found):
-            return f"its {name} cannot be read"
-    if not values["DTSTART"]:
-        return "it has no beginning"
-    begin = getattr(values["DTSTART"][0], "dt", first)
-    days = 366 * max(0, first.year - begin.year)
-    for rule in values["RRULE"]:
-        frequency = str((rule.get("FREQ") or [""])[0]).upper()
-        # Nobody is told of what repeats by the minute.
-        if frequency in _TOO_OFTEN or days * _STEPS.get(frequency, 0) > _MOST_STEPS:
-            return f"its rule repeats too often ({frequency[:10]})"
-    return None
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _occurrence(event: Any, zone: ZoneInfo, name: str) -> Occurrence | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -180,7 +181,19 @@ def test_what_cannot_be_read_loses_itself_and_nothing_else():
     assert "歯医者" in [s for s, *_ in told("2026-12-02", *bad, good)]
 
 
-@pytest.mark.parametrize("rule", ["FREQ=SECONDLY", "FREQ=MINUTELY;INTERVAL=1", "FREQ=HOURLY", "FREQ=DAILY"])
+ALL = ",".join(str(n) for n in range(60))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=SECONDLY",
+        "FREQ=MINUTELY;INTERVAL=1",
+        "FREQ=HOURLY",
+        "FREQ=DAILY",
+        f"FREQ=DAILY;INTERVAL=2;BYMINUTE={ALL};BYSECOND={ALL}",
+    ],
+)
 def test_a_rule_that_would_take_minutes_is_left_out_alone(rule, caplog):
     begin = (
         "19700101T000000Z"
@@ -193,6 +206,80 @@ def test_a_rule_that_would_take_minutes_is_left_out_alone(rule, caplog):
     good = "UID:9\nDTSTART:20261202T090000\nDURATION:PT1H\nSUMMARY:歯医者"
     assert [s for s, *_ in told("2026-12-02", heavy, good)] == ["歯医者"]
     assert "repeats too often" in caplog.text
+
+
+def test_many_heavy_rules_do_not_add_up(caplog):
+    heavy = [f"UID:{n}\nDTSTART:19900101T000000Z\nRRULE:FREQ=DAILY\nSUMMARY:{n}" for n in range(500)]
+    started = time.process_time()
+    assert 1 < len(of("2026-12-02", *heavy)) < 20
+    assert time.process_time() - started < 10
+    assert "the rules of the calendar repeat too often" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY;BYMONTHDAY=99",
+        "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=WEEKLY;COUNT=3;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=DAILY;BYMONTH=13",
+        "FREQ=DAILY;BYYEARDAY=400",
+        "FREQ=DAILY;BYMONTH=2;BYYEARDAY=300",
+    ],
+)
+def test_a_rule_that_never_fits_is_not_followed_for_ever(rule):
+    started = time.process_time()
+    assert of("2026-12-02", f"UID:1\nDTSTART:20261101T000000Z\nRRULE:{rule}\nSUMMARY:x") == []
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "days"),
+    [
+        ("FREQ=MONTHLY;BYDAY=2WE", [9]),
+        ("FREQ=MONTHLY;BYMONTHDAY=-1", [31]),
+        ("FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1", [31]),
+        ("FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=25", [25]),
+        ("FREQ=DAILY;BYMONTH=12;BYMONTHDAY=10,20", [10, 20]),
+        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=TH", [3, 17, 31]),
+    ],
+)
+def test_rules_of_everyday_life(rule, days):
+    event = f"UID:1\nDTSTART;VALUE=DATE:20250102\nRRULE:{rule}\nSUMMARY:x"
+    assert [e.start.day for e in of("2026-12-02", event, days=30)] == days
+
+
+@pytest.mark.parametrize(
+    ("begin", "until"),
+    [("20261201T090000", "20261203T090000"), ("20261201T090000Z", "20261203T090000Z"), ("20261201", "20261203")],
+)
+def test_the_end_of_a_rule_is_kept(begin, until):
+    kind = "" if "T" in begin else ";VALUE=DATE"
+    event = f"UID:1\nDTSTART{kind}:{begin}\nRRULE:FREQ=DAILY;UNTIL={until}\nSUMMARY:x"
+    assert [e.start.day for e in of("2026-12-01", event, days=6)] == [1, 2, 3]
+    longer = event.replace(until, until.replace("2026", "2028"))
+    assert [e.start.day for e in of("2026-12-01", longer, days=6)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_thousands_of_exceptions_are_refused_with_their_event(caplog):
+    series = "UID:1\nDTSTART:20261201T000000Z\nRRULE:FREQ=DAILY\n" + "EXDATE:20261203T000000Z\n" * 5000 + "SUMMARY:x"
+    assert of("2026-12-02", series) == []
+    assert "repeats too often" in caplog.text
+
+
+def test_rules_that_have_ended_cost_nothing_and_their_moved_instances_stay():
+    old = [f"UID:{n}\nDTSTART:20000101T000000Z\nRRULE:FREQ=DAILY;UNTIL=20201231T000000Z\nSUMMARY:x" for n in range(500)]
+    moved = "UID:7\nRECURRENCE-ID:20201230T000000Z\nDTSTART:20261202T030000Z\nSUMMARY:延期"
+    assert [s for s, *_ in told("2026-12-02", *old, moved)] == ["延期"]
+
+
+@pytest.mark.parametrize("block", ["BEGIN:VEVENT\r\n", "BEGIN:X\r\n"])
+def test_a_calendar_made_to_take_long_is_refused_at_once(block):
+    text = b"BEGIN:VCALENDAR\r\n" + block.encode() * 100_000 + b"END:VCALENDAR\r\n"
+    started = time.process_time()
+    with pytest.raises(SectionError, match="more than 5,000 events"):
+        occurrences(text, date(2026, 12, 2), date(2026, 12, 2), TOKYO, "host")
+    assert time.process_time() - started < 2
 
 
 def test_every_four_hours_since_last_year_is_told():

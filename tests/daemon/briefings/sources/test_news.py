@@ -96,6 +96,12 @@ def test_a_feed_with_a_mistake_is_read_as_far_as_it_goes():
     assert titles(rss("一つ目 & その続き", "二つ目")[:-20])[0].startswith("一つ目")
 
 
+@pytest.mark.parametrize("piece", ["<a>", "<a ", "<!--", "<item><title>x</title></item>"])
+def test_a_feed_made_to_take_long_is_refused_at_once(piece):
+    with pytest.raises(SectionError, match="too large"):
+        titles((rss("一").decode()[:-20] + piece * 60_000).encode())
+
+
 # Headlines.
 
 
