@@ -37,6 +37,7 @@ class Unpacker:
         self._body = bytearray()
         self._stream: zlib._Decompress | None = None
         self._started = False
+        self._held = b""  # a first byte, of which the kind cannot be told yet
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the wire.
@@ -47,6 +48,11 @@ class Unpacker:
         """
         if not self._packed:
             self._add(chunk)
+            return
+        chunk = self._held + chunk
+        self._held = b""
+        if not self._started and len(chunk) < 2:
+            self._held = chunk
             return
         while chunk:
             if self._stream is None:
@@ -68,7 +74,7 @@ class Unpacker:
         Raises:
             BrokenError: it ends in the middle.
         """
-        if self._packed and self._stream is not None:
+        if self._packed and (self._stream is not None or self._held):
             raise BrokenError
         return bytes(self._body)
 
@@ -78,6 +84,7 @@ class Unpacker:
             raise TooLargeError
 
     def _kind(self, chunk: bytes) -> int:
-        header = chunk[:2]
-        zlib_like = len(header) == 2 and header[0] & 0x0F == 8 and int.from_bytes(header) % 31 == 0
-        return _ANY_HEADER if zlib_like or header[:1] == b"\x1f" or self._started else _NO_HEADER
+        if self._started:  # a further member, of gzip
+            return _ANY_HEADER
+        zlib_like = chunk[0] & 0x0F == 8 and int.from_bytes(chunk[:2]) % 31 == 0
+        return _ANY_HEADER if zlib_like or chunk[0] == 0x1F else _NO_HEADER
