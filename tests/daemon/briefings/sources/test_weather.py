@@ -455,6 +455,29 @@ def test_words_of_the_evening(house):
     assert text == "明日の天気は、晴れ。最低気温は3度、最高気温は12度の予想です。"
 
 
+@pytest.mark.parametrize(
+    ("due", "changes", "text"),
+    [
+        ("03:00", {}, "最低気温は5度、最高気温は16度で、昨日より3度高い見込みです。今夜は晴れ、"),
+        ("12:30", {}, "最高気温は16度で、昨日より3度高い見込みです。今夜は晴れ、"),
+        (
+            "07:00",
+            {"temperature_2m_max": [None, 16, 1, 1, 1]},
+            "今朝の最低気温は5度、日中は16度まで上がりそうです。今夜は晴れ、",
+        ),
+        ("07:00", {"temperature_2m_max": [None] * 5}, "晴れ。今夜は晴れ、"),
+        ("07:00", {"temperature_2m_min": [None] * 5}, "最高気温は16度で、昨日より3度高い見込みです。"),
+        (
+            "07:00",
+            {"temperatures": dict.fromkeys(range(96), 26.0)},
+            "今夜は晴れ、26度までしか下がらず、熱帯夜になりそうです。",
+        ),
+    ],
+)
+def test_words_of_temperatures(house, due, changes, text):
+    assert text in says(house, meteo(**changes), f"2026-12-01T{due}")
+
+
 def test_words_of_the_office(house):
     house.fetcher.answers["jma"] = answer(report())
     assert house.says(KIND, {"office": "130000"}, "2026-12-01T07:00") == (
