@@ -29,8 +29,8 @@ from daemon.announcer import Announcer
 from daemon.announcer_commands import add_announcer_commands
 from daemon.briefings.briefer import Briefer
 from daemon.briefings.commands import add_briefing_commands
-from daemon.briefings.fetcher import NoFetcher
 from daemon.briefings.gathering import Gatherer
+from daemon.briefings.http_fetcher import HttpFetcher
 from daemon.briefings.memory import LastGood
 from daemon.clock import Clock, SystemClock
 from daemon.commands import Commands
@@ -61,7 +61,7 @@ from daemon.sinks import sinks_of
 from daemon.speakers import SpeakerKeeper
 from daemon.state import snapshot
 from daemon.store import Database, Records
-from engine import TTS, DictionaryError, EngineError
+from engine import TTS, DictionaryError, EngineError, __version__
 
 _log = logging.getLogger("asagoe.service")
 
@@ -229,7 +229,7 @@ class Service:
         gatherer = Gatherer(
             clock=self._clock,
             calendar=lambda: self.config.calendar,
-            fetcher=NoFetcher(),
+            fetcher=HttpFetcher(__version__, house=lambda: self.config.own_hosts),
             memory=LastGood(state_folder() / "briefings"),
             topics=lambda: self._house.values,
         )

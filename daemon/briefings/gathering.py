@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from daemon.briefings.fetcher import Answer, Fetcher
+from daemon.briefings.fetcher import Answer, Fetcher, WebDavFetcher
 from daemon.briefings.memory import Kept, LastGood
 from daemon.briefings.plan import Plan, Planned
 from daemon.briefings.section import Surroundings
@@ -124,7 +124,9 @@ class Gatherer:
         if reason is not None:
             return Found(skipped=reason)
         hosts: list[str] = []
-        watched = replace(surroundings, fetcher=_Watched(surroundings.fetcher, hosts))
+        last = await asyncio.to_thread(self.memory.get, planned.config.keys.kind, planned.config.settings)
+        fetcher = _Watched(surroundings.fetcher, hosts)
+        watched = replace(surroundings, fetcher=fetcher, last=last.data if last is not None else None)
         started = self.clock.monotonic()
         allowed = min(planned.config.keys.timeout, longest)
         data, problem = await _within(allowed, planned, watched)
@@ -163,11 +165,29 @@ class _Watched:
     async def get(
         self, url: str, *, accept: tuple[str, ...], limit: int, headers: Mapping[str, str] | None = None
     ) -> Answer:
+        self._note(url)
+        return await self._fetcher.get(url, accept=accept, limit=limit, headers=headers)
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        accept: tuple[str, ...],
+        limit: int,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+    ) -> Answer:
+        self._note(url)
+        if not isinstance(self._fetcher, WebDavFetcher):
+            raise SectionError(f"there is no way to ask with {method}")
+        return await self._fetcher.request(method, url, accept=accept, limit=limit, headers=headers, content=content)
+
+    def _note(self, url: str) -> None:
         try:
             self._hosts.append(urlsplit(url).hostname or "?")
         except ValueError:
             self._hosts.append("?")
-        return await self._fetcher.get(url, accept=accept, limit=limit, headers=headers)
 
 
 async def _within(seconds: float, planned: Planned, surroundings: Surroundings) -> tuple[Any, str | None]:

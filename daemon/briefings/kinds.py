@@ -15,7 +15,17 @@ GROUP = "asagoe.sections"
 
 _BUNDLED = {
     name: f"daemon.briefings.sections.{module}:KIND"
-    for name, module in {"date": "date", "text": "text", "mqtt": "mqtt", "http": "http", "file": "file"}.items()
+    for name, module in {
+        "date": "date",
+        "weather": "weather",
+        "calendar": "calendar",
+        "waste": "waste",
+        "news": "news",
+        "mqtt": "mqtt",
+        "http": "http",
+        "text": "text",
+        "file": "file",
+    }.items()
 }
 
 

@@ -25,6 +25,7 @@ class Surroundings:
         fetcher: the only way to the network: bounded, and silent about secrets.
         topics: the last message of each topic of the house that was asked for, with the moment it came.
         holiday: name of the holiday that a day is, or None.
+        last: the last good data of the section that is asked, or None.
     """
 
     due: datetime
@@ -33,6 +34,7 @@ class Surroundings:
     fetcher: Fetcher
     topics: Mapping[str, tuple[str, datetime]]
     holiday: Callable[[date], str | None] = field(default=lambda _: None, repr=False)
+    last: Any = field(default=None, repr=False)
 
 
 class Section(Protocol):

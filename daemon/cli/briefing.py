@@ -9,8 +9,9 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from daemon.briefings.composer import Composed, Part, compose
-from daemon.briefings.fetcher import Fetcher, NoFetcher
+from daemon.briefings.fetcher import Fetcher
 from daemon.briefings.gathering import Gatherer
+from daemon.briefings.http_fetcher import HttpFetcher
 from daemon.briefings.memory import LastGood
 from daemon.briefings.plan import plan_of
 from daemon.cli.common import err, fail, out, printable, read_config, table
@@ -20,6 +21,7 @@ from daemon.config.values import parse_time_of_day
 from daemon.folders import state_folder
 from daemon.mqtt.house_topics import HouseTopics
 from daemon.mqtt.topics import Topics
+from engine import __version__
 
 
 def show_briefing(
@@ -52,8 +54,7 @@ def show_briefing(
 
 def fetcher_of(config: Config) -> Fetcher:
     """The way to the network."""
-    del config
-    return NoFetcher()
+    return HttpFetcher(__version__, house=lambda: config.own_hosts)
 
 
 async def compose_now(config: Config, name: str, due: datetime, clock: Clock, fetcher: Fetcher) -> Composed:

@@ -54,6 +54,11 @@ class Config(Model):
     briefings: dict[Identifier, BriefingConfig] = Field(
         default={}, description="under names, what is fetched, put into words and told in one go"
     )
+    own_hosts: list[str] = Field(
+        default=[],
+        description="hosts of your own domain that briefings may reach in the private network, such as "
+        "cloud.example.org; addresses and names such as nas.local need not be listed",
+    )
     schedule: list[ScheduleEntryConfig] = Field(default=[], description="what is said at set times")
     log: LogConfig = LogConfig()
     _words: Dictionary = PrivateAttr(default_factory=Dictionary)
