@@ -95,6 +95,8 @@ class Announcement:
         start_at: moment of the monotonic clock at which its first sample is written, or None for at once. What it
             interrupts goes on until shortly before.
         fade: how its volume rises, or None.
+        sections: the text section by section, where it has sections: one that was interrupted is said again from its
+            beginning, and the next can be gone on with. ``text`` is all of it.
     """
 
     id: str
@@ -116,6 +118,7 @@ class Announcement:
     clip: Clip | None = None
     start_at: float | None = None
     fade: Fade | None = None
+    sections: tuple[str, ...] = ()
 
     def expired(self, now: datetime, monotonic: float) -> bool:
         """Whether it is too old to be said."""

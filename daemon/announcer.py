@@ -68,6 +68,7 @@ class Announcer:
         self.on_change = on_change
         self._current: Saying | None = None
         self._last: Announcement | None = None
+        self._held: Item | None = None
         self._handled: OrderedDict[str, None] = OrderedDict()
         self._texts: dict[tuple[str, str | None], tuple[str, float]] = {}
         self._ahead: asyncio.Task[None] | None = None
@@ -129,8 +130,10 @@ class Announcer:
         return self._stop_current(SKIPPED)
 
     def cancel(self, announcement_id: str, reason: str) -> bool:
-        """End one announcement, whether it is being said or waits; says whether there was one."""
+        """End one announcement, whether it is being said, waits or is held; says whether there was one."""
         item = self._queue.take(announcement_id)
+        if item is None and self._held is not None and self._held.announcement.id == announcement_id:
+            item, self._held = self._held, None
         if item is not None:
             self._end(item.announcement, events.DROPPED, reason, item.timings)
             self.on_change()
@@ -139,6 +142,40 @@ class Announcer:
         else:
             return False
         return True
+
+    @property
+    def current(self) -> Announcement | None:
+        """What is being said."""
+        return self._current.announcement if self._current else None
+
+    @property
+    def held(self) -> Announcement | None:
+        """What waits for ``resume``."""
+        return self._held.announcement if self._held else None
+
+    def pause(self) -> str | None:
+        """Hold what is being said until ``resume``; returns its id. What was held before ends."""
+        if self._current is None or self._current.halted:
+            return None
+        self._current.hold()
+        return self._current.announcement.id
+
+    def resume(self) -> str | None:
+        """Go on with what is held, at its sentence; returns its id, or None when nothing is."""
+        item, self._held = self._held, None
+        if item is None:
+            return None
+        self._queue.put_back(item)
+        self.on_change()
+        return item.announcement.id
+
+    def next_section(self) -> str | None:
+        """Go on with the next section of what is being said, or end it after its last; returns its id."""
+        if self._current is None or self._current.halted:
+            return None
+        if not self._current.leave_section():
+            self._current.stop("there is no next section")
+        return self._current.announcement.id
 
     def stop(self) -> list[str]:
         """End what is being said and empty the queue; returns the ids."""
@@ -149,6 +186,9 @@ class Announcer:
     def clear(self, reason: str = "the queue was cleared") -> list[str]:
         """Empty the queue; what is being said goes on. Returns the ids."""
         items = self._queue.clear()
+        if self._held is not None:
+            items.append(self._held)
+            self._held = None
         for item in items:
             self._end(item.announcement, events.DROPPED, reason, item.timings)
         self.on_change()
@@ -244,11 +284,23 @@ class Announcer:
         if said.finished:
             self._last = announcement
             self._end(announcement, events.FINISHED, None, current.timings, **said.details)
-        elif current.stopped_by is None and current.interrupted_by is not None:
-            self._queue.put_back(Item(announcement, said.resume_at, current.item.interruptions + 1, current.timings))
-            self._emit(events.INTERRUPTED, announcement, f"{current.interrupted_by} cut in", sentence=said.resume_at)
+        elif current.stopped_by is None and (current.held or current.interrupted_by or current.leaving_section):
+            self._leave(current, Item(announcement, said.resume_at, current.item.interruptions + 1, current.timings))
         else:
             self._end(announcement, events.DROPPED, current.stopped_by or "stopped", current.timings)
+
+    def _leave(self, current: Saying, item: Item) -> None:
+        """Keep what is to be gone on with: at once, after what cut in, or when somebody resumes it."""
+        if current.held:
+            if self._held is not None:
+                self._end(self._held.announcement, events.DROPPED, "another one was paused", self._held.timings)
+            self._held = item
+            self._emit(events.INTERRUPTED, item.announcement, "paused", sentence=item.resume_at)
+            return
+        self._queue.put_back(item)
+        if current.interrupted_by is not None:
+            reason = f"{current.interrupted_by} cut in"
+            self._emit(events.INTERRUPTED, item.announcement, reason, sentence=item.resume_at)
 
     def _look_ahead(self) -> None:
         """Render what will be said next while something else is being said."""

@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +27,24 @@ from daemon.alarms.phrases import late_words, missed_words
 from daemon.alarms.words import words
 from daemon.announcer import Announcer
 from daemon.announcer_commands import add_announcer_commands
+from daemon.briefings.briefer import Briefer
+from daemon.briefings.commands import add_briefing_commands
+from daemon.briefings.gathering import Gatherer
+from daemon.briefings.http_fetcher import HttpFetcher
+from daemon.briefings.memory import LastGood
 from daemon.clock import Clock, SystemClock
 from daemon.commands import Commands
-from daemon.config import Config, ConfigError, load_config
+from daemon.config import Config, ConfigError, ScheduleEntryConfig, load_config
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
 from daemon.folders import phrase_folder, state_folder
 from daemon.health import PERIOD, Health
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
-from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, PahoBroker, Will
+from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, Incoming, PahoBroker, Will
 from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.gateway import OFFLINE, Gateway
+from daemon.mqtt.house_topics import HouseTopics
 from daemon.mqtt.topics import Topics
 from daemon.phrases import PhraseCache
 from daemon.player import Player
@@ -54,7 +61,7 @@ from daemon.sinks import sinks_of
 from daemon.speakers import SpeakerKeeper
 from daemon.state import snapshot
 from daemon.store import Database, Records
-from engine import TTS, DictionaryError, EngineError
+from engine import TTS, DictionaryError, EngineError, __version__
 
 _log = logging.getLogger("asagoe.service")
 
@@ -137,6 +144,7 @@ class Service:
         self._announcer = await self._start_announcer(stack)
         self.commands = Commands()
         add_announcer_commands(self.commands, self._announcer)
+        self._briefer = self._start_briefings()
         self._plan_alarms(stack)
         self._gateway = await self._start_mqtt(stack)
         stack.callback(self._announcer.shut_down)
@@ -216,6 +224,28 @@ class Service:
         self._announcing = await stack.enter_async_context(running(announcer.run(), "announcer"))
         return announcer
 
+    def _start_briefings(self) -> Briefer:
+        self._house = HouseTopics(self._clock, self.topics, ())
+        gatherer = Gatherer(
+            clock=self._clock,
+            calendar=lambda: self.config.calendar,
+            fetcher=HttpFetcher(__version__, house=lambda: self.config.own_hosts),
+            memory=LastGood(state_folder() / "briefings"),
+            topics=lambda: self._house.values,
+        )
+        briefer = Briefer(
+            clock=self._clock,
+            gatherer=gatherer,
+            renderer=self._renderer,
+            announcer=self._announcer,
+            bus=self._bus,
+            start=self._background.start,
+        )
+        briefer.configure(self.config.briefings, self.config.announcements.defaults)
+        self._house.want(briefer.topics)
+        add_briefing_commands(self.commands, briefer, self._announcer, entries=self._entries)
+        return briefer
+
     async def _start_mqtt(self, stack: AsyncExitStack) -> Gateway:
         health = Health(
             self._clock,
@@ -245,15 +275,20 @@ class Service:
         except UnavailableError as error:
             _log.error("%s", error)
             return gateway
+
+        def on_message(message: Incoming) -> None:
+            self._house.on_message(message)
+            gateway.on_message(message)
+
         own = mqtt.embedded and await self._start_embedded_broker(stack)
         broker = PahoBroker(
             address,
             client_id=mqtt.client_id or f"asagoe-{self.config.node}",
-            topics=self.topics.filters,
+            topics=[*self.topics.filters, *self._house.filters],
             will=Will(self.topics.out("availability"), OFFLINE),
             session_expiry=round(self.config.announcements.defaults.expires_in),
             keepalive=round(mqtt.keepalive),
-            on_message=gateway.on_message,
+            on_message=on_message,
             on_connection=gateway.on_connection,
             protocol=MQTT_3_1_1 if own else MQTT_5,
         )
@@ -302,6 +337,15 @@ class Service:
             on_change=self._changed,
         )
         stack.push_async_callback(self._keeper.shut_down)
+        self._speech = Speech(
+            clock=self._clock,
+            announcer=self._announcer,
+            briefer=self._briefer,
+            renderer=self._renderer,
+            bus=self._bus,
+            background=self._background,
+            defaults=lambda: self.config.announcements.defaults,
+        )
         dispatcher = Dispatcher(
             agenda=self._agenda,
             keeper=self._keeper,
@@ -313,14 +357,7 @@ class Service:
                 summary=missed_words,
                 background=self._background,
             ),
-            speech=Speech(
-                clock=self._clock,
-                announcer=self._announcer,
-                renderer=self._renderer,
-                bus=self._bus,
-                background=self._background,
-                defaults=lambda: self.config.announcements.defaults,
-            ),
+            speech=self._speech,
         )
         self._scheduler = Scheduler(
             clock=self._clock,
@@ -398,8 +435,17 @@ class Service:
         self._scheduler.replace(entries, calendar)
 
     def _alarm_done(self, alarm: Alarm, dismissed: bool) -> None:
-        del dismissed
         self._agenda.done(alarm)
+        if dismissed and alarm.then in self._briefer.names:
+            self._briefer.run(alarm.then)
+
+    def _entries(self) -> dict[str, Callable[[], None]]:
+        """The entries of the schedule, and how to say each now."""
+        return {
+            name: partial(self._speech.now, name, item)
+            for name, item in self._agenda.items.items()
+            if isinstance(item, ScheduleEntryConfig)
+        }
 
     def _still_alive(self) -> None:
         if self._scheduler.clock_is_set:
@@ -460,6 +506,11 @@ class Service:
         self._renderer.configure(new.speaker_name, frozenset(new.speakers))
         self._gateway.settings = new.announcements
         self._announcer.set_queue_limit(new.announcements.max_queue)
+        self._briefer.configure(new.briefings, new.announcements.defaults)
+        subscribed = set(self._house.filters)
+        self._house.want(self._briefer.topics)
+        if not subscribed.issuperset(self._house.filters):
+            fixed.append("the topics of briefings")
         self._agenda.configure(self.config)
         set_up_logging(new.log.level)
         if fixed:

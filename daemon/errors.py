@@ -37,3 +37,7 @@ class UnavailableError(DaemonError):
 
 class SectionError(DaemonError):
     """A section of a briefing has nothing to tell: its source failed; the message says why, without secrets."""
+
+
+class TemplateFault(DaemonError):  # noqa: N818 - what the words of the house call it
+    """A template that cannot be compiled, fails, or says more than it may; the message says where and why."""

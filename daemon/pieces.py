@@ -18,6 +18,9 @@ _log = logging.getLogger("asagoe.announcer")
 CHIME_GAP = 0.15
 """Seconds between a chime and the speech."""
 
+SECTION_GAP = 0.35
+"""Seconds between two sections, besides the pause of the sentence."""
+
 CHIME = -1
 """Index of the chime before the speech; sentences count from 0 over all repeats."""
 
@@ -60,6 +63,8 @@ async def pieces_of(
             rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
         on_rendered(rendering)
         pause = rendering.spoken.pause if index < total - 1 else 0.0
+        if (index + 1) % len(segments) in job.starts and index < total - 1:
+            pause += SECTION_GAP
         yield Piece(_padded(rendering.spoken.audio, after=pause), index)
     chime = await _chime(announcement.end_chime, chime_rate)
     if chime is not None:

@@ -67,6 +67,7 @@ class Playback:
         self.outcome: asyncio.Future[Outcome] = loop.create_future()
         self.started = asyncio.Event()
         self.first_sample: float | None = None
+        self.index: int | None = None  # of the piece that is being played; written in the player's thread
         self._loop = loop
         self._pieces: deque[Piece] = deque()
         self._complete = False

@@ -216,7 +216,7 @@ class Player:
     def _play_piece(self, playback: Playback, piece: Piece, state: _Progress) -> None:
         rate = self.sample_rate
         samples = piece.audio.resampled(rate).samples
-        state.index = piece.index
+        state.index = playback.index = piece.index
         at = 0
         while at < len(samples):
             if playback.stopped or self._quit:

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import accumulate
+from typing import Any, TypeVar
 
 from daemon.announcement import Announcement
 from daemon.phrases import PhraseCache
-from engine import TTS, Plan, Segment, Speaker, Spoken, VoiceNotAvailableError
+from engine import TTS, NothingToSayError, Plan, Segment, Speaker, Spoken, VoiceNotAvailableError
 
 _T = TypeVar("_T")
 
@@ -26,11 +27,24 @@ class Job:
         speaker: may be another than was asked for.
         plan: its sentences.
         instead_of: name of the speaker that was asked for, where it is another.
+        starts: index of the first sentence of each section, rising from 0; empty where there are no sections.
     """
 
     speaker: Speaker
     plan: Plan
     instead_of: str | None = None
+    starts: tuple[int, ...] = ()
+
+    def section_start(self, sentence: int) -> int:
+        """Where the section of a sentence begins, counted over all repeats; the sentence itself without sections."""
+        within = sentence % len(self.plan.segments)
+        return max((start for start in self.starts if start <= within), default=within) + sentence - within
+
+    def next_section(self, sentence: int) -> int | None:
+        """Where the section after that of a sentence begins; None when there is none."""
+        within = sentence % len(self.plan.segments)
+        start = next((start for start in self.starts if start > within), None)
+        return None if start is None else sentence - within + start
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +145,8 @@ class Renderer:
         options = dict(announcement.options)
         if substitute:  # it may have other styles and fewer options; what it has not, it goes without
             options = {k: v for k, v in options.items() if k in speaker.options and k != "style"}
-        return Job(speaker, speaker.plan(announcement.text, **options), asked if substitute else None)
+        plan, starts = _plan_of(speaker, announcement, options)
+        return Job(speaker, plan, asked if substitute else None, starts)
 
     def _speaker(self, name: str) -> tuple[Speaker, bool]:
         speakers = self._tts.speakers
@@ -157,3 +172,23 @@ class Renderer:
 
     async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(executor, work)
+
+
+def _plan_of(speaker: Speaker, announcement: Announcement, options: dict[str, Any]) -> tuple[Plan, tuple[int, ...]]:
+    """The sentences of all sections, and where each section begins; one that cannot be read is passed over."""
+    if not announcement.sections:
+        return speaker.plan(announcement.text, **options), ()
+    plans: list[Plan] = []
+    for index, text in enumerate(announcement.sections, start=1):
+        try:
+            plans.append(speaker.plan(text, **options))
+        except NothingToSayError:
+            if index == len(announcement.sections) and not plans:
+                raise
+    starts = accumulate((len(plan.segments) for plan in plans[:-1]), initial=0)
+    whole = Plan(
+        tuple(segment for plan in plans for segment in plan.segments),
+        "".join(plan.normalized for plan in plans),
+        tuple(dropped for plan in plans for dropped in plan.dropped),
+    )
+    return whole, tuple(starts)

@@ -26,7 +26,8 @@ class Said:
 
     Attributes:
         finished: whether it was said to its end.
-        resume_at: number of the piece to go on with, where it was not.
+        resume_at: number of the piece to go on with, where it was not: its sentence, or its section's first sentence
+            where something cut in on a section, or the next section's where that was asked for.
         details: facts about how it was said, fit for JSON.
     """
 
@@ -63,6 +64,7 @@ class Saying:
         self.timings = item.timings or Timings(item.announcement.received_at)
         self.interrupted_by: str | None = None
         self.stopped_by: str | None = None
+        self.held = False
         self.ended = False
         self._clock = clock
         self._renderer = renderer
@@ -71,6 +73,8 @@ class Saying:
         self._on_started = on_started
         self._on_fed = on_fed
         self._playback: Playback | None = None
+        self._job: Job | Clip | None = None
+        self._going_on_at: int | None = None
         self._halted = asyncio.Event()
 
     @property
@@ -88,6 +92,32 @@ class Saying:
         self.interrupted_by = by
         self._halt()
 
+    def hold(self) -> None:
+        """Fade out and wait until somebody wants to go on."""
+        self.held = True
+        self._halt()
+
+    def leave_section(self) -> bool:
+        """Fade out, to go on with the next section; False, and nothing happens, where there is none."""
+        if not isinstance(self._job, Job):
+            return False
+        at = self._playback.index if self._playback is not None else None
+        self._going_on_at = self._job.next_section(max(at or 0, self.item.resume_at))
+        if self._going_on_at is None:
+            return False
+        self._halt()
+        return True
+
+    @property
+    def halted(self) -> bool:
+        """Whether it was asked to fade out, for whatever reason."""
+        return self._halted.is_set()
+
+    @property
+    def leaving_section(self) -> bool:
+        """Whether it goes on with the next section."""
+        return self._going_on_at is not None
+
     def stop(self, reason: str) -> None:
         """Fade out for good."""
         self.stopped_by = reason
@@ -102,7 +132,7 @@ class Saying:
         """
         prepared = await self._unless_halted(self._prepare())
         if prepared is None:
-            return Said(finished=False, resume_at=self.item.resume_at, details={})
+            return Said(finished=False, resume_at=self._resume_at(self.item.resume_at), details={})
         job, opening, rest = prepared
         playback = self._player.play(self.announcement.id, self._gain, self.announcement.start_at)
         self._playback = playback
@@ -133,7 +163,7 @@ class Saying:
             self.timings.sentences += announcement.clip.sentences
             self.timings.rendered = self._clock.monotonic()
             return announcement.clip, [], pieces
-        job = await self._renderer.plan(announcement)
+        job = self._job = await self._renderer.plan(announcement)
         pieces = pieces_of(
             announcement,
             job,
@@ -188,7 +218,13 @@ class Saying:
         details: dict[str, Any] = {"speaker": _speaker(job), "sink": outcome.sink, "audible": outcome.audible}
         if isinstance(job, Job) and job.plan.dropped:
             details["unread"] = [{"text": d.text, "reason": d.reason} for d in job.plan.dropped]
-        return Said(outcome.finished, max(outcome.index or 0, 0), details)
+        return Said(outcome.finished, self._resume_at(max(outcome.index or 0, 0)), details)
+
+    def _resume_at(self, piece: int) -> int:
+        if self._going_on_at is not None:
+            return self._going_on_at
+        cut_in = self.interrupted_by is not None and not self.held
+        return self._job.section_start(piece) if cut_in and isinstance(self._job, Job) else piece
 
     def _halt(self) -> None:
         self._halted.set()

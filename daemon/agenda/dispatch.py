@@ -38,6 +38,8 @@ class Dispatcher:
         item = self._item(occurrence)
         if isinstance(item, Alarm):
             self._keeper.prepare(item, occurrence.due)
+            if item.then is not None:
+                self._speech.prepare_briefing(item.then, occurrence.due)
         elif item is not None:
             self._speech.prepare(occurrence, item)
 

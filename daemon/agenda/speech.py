@@ -1,19 +1,24 @@
-"""Schedule entries that say something: rendered ahead, and said at their moment."""
+"""Schedule entries that say something or tell a briefing: rendered ahead, and said at their moment."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 
 from daemon import events
+from daemon.announcement import new_id
 from daemon.announcer import Announcer
+from daemon.briefings.briefer import MANNER, Briefer
 from daemon.clock import Clock
 from daemon.config import AnnouncementDefaults, ScheduleEntryConfig
 from daemon.events import Event, Events
 from daemon.renderer import Renderer
 from daemon.schedule.entries import announcement_of
-from daemon.schedule.scheduler import Missed, Occurrence
+from daemon.schedule.scheduler import Entry, Missed, Occurrence
 from daemon.service.tasks import Background
 from engine import EngineError
 
@@ -26,6 +31,7 @@ class Speech:
     Args:
         clock: of its moments.
         announcer: says it.
+        briefer: tells briefings.
         renderer: renders it ahead.
         bus: told of what was missed.
         background: for rendering ahead.
@@ -37,6 +43,7 @@ class Speech:
         *,
         clock: Clock,
         announcer: Announcer,
+        briefer: Briefer,
         renderer: Renderer,
         bus: Events,
         background: Background,
@@ -44,6 +51,7 @@ class Speech:
     ) -> None:
         self._clock = clock
         self._announcer = announcer
+        self._briefer = briefer
         self._renderer = renderer
         self._bus = bus
         self._background = background
@@ -51,6 +59,9 @@ class Speech:
 
     def prepare(self, occurrence: Occurrence, item: ScheduleEntryConfig) -> None:
         """Render it into the cache."""
+        if item.briefing is not None:
+            self.prepare_briefing(item.briefing, occurrence.due, _manner(item))
+            return
         announcement = announcement_of(occurrence, item, self._defaults(), self._clock)
 
         async def render() -> None:
@@ -63,9 +74,28 @@ class Speech:
 
         self._background.start(render(), f"prepare {occurrence.entry.id}")
 
+    def prepare_briefing(self, name: str, due: datetime, over: Mapping[str, Any] | None = None) -> None:
+        """Fetch, compose and render a briefing; one that there is no more is none."""
+        if name in self._briefer.names:
+            self._background.start(self._briefer.prepare(name, due, over), f"prepare the briefing {name}")
+
     def due(self, occurrence: Occurrence, item: ScheduleEntryConfig) -> None:
         """Say it."""
-        self._announcer.submit(announcement_of(occurrence, item, self._defaults(), self._clock))
+        announcement = announcement_of(occurrence, item, self._defaults(), self._clock)
+        if item.briefing is not None:
+            due, over = occurrence.due, _manner(item)
+            self._briefer.run(item.briefing, due=due, announcement_id=announcement.id, over=over)
+        else:
+            self._announcer.submit(announcement)
+
+    def now(self, entry_id: str, item: ScheduleEntryConfig) -> None:
+        """Say it now, whatever its rule."""
+        if item.briefing is not None:
+            self._briefer.run(item.briefing, over=_manner(item))
+            return
+        occurrence = Occurrence(Entry(entry_id, item.rule(), timedelta()), self._clock.now())
+        announcement = announcement_of(occurrence, item, self._defaults(), self._clock)
+        self._announcer.submit(replace(announcement, id=new_id()))
 
     def missed(self, missed: Missed, item: ScheduleEntryConfig) -> None:
         """Tell that it was too late to say it."""
@@ -75,3 +105,8 @@ class Speech:
         _log.warning("%s was missed: %s", occurrence.entry.id, reason)
         announcement = announcement_of(occurrence, item, self._defaults(), self._clock)
         self._bus.emit(Event(events.MISSED, announcement.id, reason, details))
+
+
+def _manner(item: ScheduleEntryConfig) -> dict[str, Any]:
+    """What an entry says about how it is told, before what the briefing says."""
+    return item.model_dump(include=set(MANNER), exclude_none=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+from daemon.errors import SectionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +45,43 @@ class Fetcher(Protocol):
 
         Raises:
             SectionError: no good answer; the message names the host and the reason.
+        """
+
+
+class NoFetcher:
+    """The network of a house that has none."""
+
+    async def get(
+        self, url: str, *, accept: tuple[str, ...], limit: int, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Nothing.
+
+        Raises:
+            SectionError: always.
+        """
+        del url, accept, limit, headers
+        message = "there is no way to the network"
+        raise SectionError(message)
+
+
+@runtime_checkable
+class WebDavFetcher(Fetcher, Protocol):
+    """A fetcher that can also ask with other methods than GET: for CalDAV."""
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        accept: tuple[str, ...],
+        limit: int,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+    ) -> Answer:
+        """As :meth:`Fetcher.get`, with a method such as PROPFIND.
+
+        A redirect keeps the method and the ``content``, the body of the request.
+
+        Raises:
+            SectionError: as for ``get``.
         """

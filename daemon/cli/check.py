@@ -28,6 +28,8 @@ def check_configuration(explicit: Path | None) -> int:
     if config.dictionary is not None:
         count = len(config.words.words)
         out.print(f"Dictionary: {config.words.source}, {count} word{'s' if count != 1 else ''}")
+    for name, briefing in config.briefings.items():
+        out.print(f"Briefing {name}: {', '.join(briefing.section_ids)}")
     show_devices()
     out.print(f"Configured device: {config.audio.device}, volume {config.audio.volume}", markup=False)
     print_next(config, SystemClock().now(), 5)

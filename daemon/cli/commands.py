@@ -144,6 +144,27 @@ def read(
 
 
 @app.command()
+def briefing(
+    name: Annotated[str | None, typer.Argument(help="Name of a briefing; without it, they are listed.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print what it says (the default).")] = False,
+    play: Annotated[bool, typer.Option("--play", help="Say it here and now, without the service.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Each section with source, age, time taken, and why it was left out.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="All of that as JSON.")] = False,
+    at: Annotated[
+        str | None, typer.Option("--at", help="As if it were told then: 7:30, 2026-12-31 or 2026-12-31T07:30.")
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show or play a briefing as it would be now."""
+    from daemon.cli.briefing import show_briefing
+
+    del text
+    sys.exit(show_briefing(config, name, at, play=play, explain=explain, as_json=json))
+
+
+@app.command()
 def reload(config: ConfigOption = None) -> None:
     """Let the running service read its configuration again."""
     from daemon.cli.run import reload_service

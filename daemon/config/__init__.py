@@ -2,6 +2,7 @@
 
 from daemon.config.announcements import AnnouncementDefaults, AnnouncementsConfig
 from daemon.config.audio import AudioConfig
+from daemon.config.briefings import BriefingConfig, SectionConfig, SectionKeys, WhenConfig
 from daemon.config.load import ConfigError, dictionary_path, find_config, load_config, parse_config
 from daemon.config.models import Config
 from daemon.config.mqtt import MqttConfig
@@ -12,12 +13,16 @@ __all__ = [
     "AnnouncementDefaults",
     "AnnouncementsConfig",
     "AudioConfig",
+    "BriefingConfig",
     "Config",
     "ConfigError",
     "MqttConfig",
     "RuleConfig",
     "ScheduleEntryConfig",
+    "SectionConfig",
+    "SectionKeys",
     "SpeakerConfig",
+    "WhenConfig",
     "dictionary_path",
     "find_config",
     "load_config",

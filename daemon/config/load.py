@@ -7,15 +7,17 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from daemon.chimes import NONE, chime_names, chime_path
+from daemon.config.briefings import SectionConfig, known_kinds
 from daemon.config.models import Config
 from daemon.config.schedule import RuleConfig
+from daemon.config.secrets import secrets_of
+from daemon.config.values import Secret
 from daemon.config.yaml import Document, Mark, parse
 from daemon.config.yaml import Path as Path_
 from daemon.errors import DaemonError
@@ -149,31 +151,58 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
     """What can only be judged when several keys are seen together."""
     yield from _speaker_faults(config)
     yield from _mirror_faults(config)
+    yield from _name_faults(config)
     yield from list(_calendar_faults(config)) or _rule_faults(config)
     holders: list[tuple[Path_, Any]] = [(("announcements", "defaults"), config.announcements.defaults)]
     holders += [(("schedule", index), entry) for index, entry in enumerate(config.schedule)]
     holders += [(("alarms", name), alarm) for name, alarm in config.alarms.items()]
+    holders += [(("briefings", name), briefing) for name, briefing in config.briefings.items()]
     for path, holder in holders:
         for key in ("chime", "end_chime", "sound"):
             chime = getattr(holder, key, None)
             if chime is not None and chime != NONE and chime_path(chime) is None:
                 expected = f"one of {', '.join(chime_names())}, none, or the absolute path of a WAV file"
                 yield (*path, key), f"there is no chime {chime!r}; expected is {expected}"
+    for path, secret in _secrets(config):
+        try:
+            secret.reveal()
+        except ValueError as error:
+            yield path, str(error)
+
+
+def _name_faults(config: Config) -> Iterator[tuple[Path_, str]]:
+    """Names that are used twice, and those of briefings that there are not."""
+    wanted: list[tuple[Path_, str | None]] = []
     for index, entry in enumerate(config.schedule):
         name = entry.id or f"schedule-{index + 1}"
         if name in config.alarms:
             yield ("schedule", index, "id"), f"{name!r} is the id of an alarm too; give one of them another"
+        if name in config.briefings and entry.briefing != name:
+            yield ("schedule", index, "id"), f"{name!r} is the name of a briefing too; give one of them another"
+        wanted.append((("schedule", index, "briefing"), entry.briefing))
+    wanted += [
+        (("alarms", name, "then"), alarm.then.briefing if alarm.then else None) for name, alarm in config.alarms.items()
+    ]
+    for path, briefing in wanted:
+        if briefing is not None and briefing not in config.briefings:
+            names = ", ".join(config.briefings) or "none"
+            yield path, f"there is no briefing {briefing!r}; there are {names}"
+
+
+def _secrets(config: Config) -> Iterator[tuple[Path_, Secret]]:
     if config.mqtt.password is not None:
-        try:
-            config.mqtt.password.reveal()
-        except ValueError as error:
-            yield ("mqtt", "password"), str(error)
+        yield ("mqtt", "password"), config.mqtt.password
+    for name, briefing in config.briefings.items():
+        for index, section in enumerate(briefing.sections):
+            for inner, secret in secrets_of(section.settings):
+                yield ("briefings", name, "sections", index, *inner), secret
 
 
 def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
     wanted: list[tuple[Path_, str | None]] = [(("default_speaker",), config.default_speaker)]
     wanted += [(("schedule", index, "speaker"), entry.speaker) for index, entry in enumerate(config.schedule)]
     wanted += [(("alarms", name, "speaker"), alarm.speaker) for name, alarm in config.alarms.items()]
+    wanted += [(("briefings", name, "speaker"), briefing.speaker) for name, briefing in config.briefings.items()]
     for path, name in wanted:
         if name is not None and name not in config.speakers:
             yield path, f"{name!r} is not one of speakers: {', '.join(config.speakers)}"
@@ -231,7 +260,7 @@ def _problem(file: str, document: Document, details: ErrorDetails) -> Problem:
     path = _known_part(document, details["loc"])
     kind, found, context = details["type"], details["input"], details.get("ctx", {})
     if kind == "extra_forbidden":
-        message = f"unknown key{_suggestion(details['loc'])}"
+        message = f"unknown key{_suggestion(document, details['loc'])}"
     elif kind == "missing":
         path = _known_part(document, details["loc"][:-1])
         message = f"the key {details['loc'][-1]!r} is missing"
@@ -254,29 +283,48 @@ def _known_part(document: Document, loc: Path_) -> Path_:
     return path
 
 
-def _suggestion(loc: Path_) -> str:
-    kind: Any = Config
+def _suggestion(document: Document, loc: Path_) -> str:
+    found: Any = Config
+    value: Any = document.value
     for part in loc[:-1]:
-        kind = _kind_inside(kind, part)
-    known = isinstance(kind, type) and issubclass(kind, BaseModel)
-    names = [field.alias or name for name, field in kind.model_fields.items()] if known else []
-    close = difflib.get_close_matches(str(loc[-1]), names, 1)
+        found = _within(found, part)
+        value = _value_within(value, part)
+        if found is SectionConfig:
+            found = known_kinds(value)
+    fields = _fields(found)
+    close = difflib.get_close_matches(str(loc[-1]), fields, 1)
     if close:
         return f"; did you mean {close[0]}?"
-    return f"; known are {', '.join(names)}" if names else ""
+    return f"; known are {', '.join(fields)}" if fields else ""
 
 
-def _kind_inside(kind: Any, part: str | int) -> Any:
-    """What stands under a key of a model, or in a list or mapping of the configuration."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        fields = kind.model_fields
-        field = fields.get(str(part)) or next((item for item in fields.values() if item.alias == part), None)
-        kind = None if field is None else field.annotation
-    else:
-        kind = next(iter(reversed(get_args(kind))), None)  # list[item], dict[key, item]
-    while get_origin(kind) in {Union, UnionType, Annotated}:
-        kind = next((item for item in get_args(kind) if item is not NoneType), None)
-    return kind
+def _within(annotation: Any, part: str | int) -> Any:
+    """The type of what lies under a key or an index of something of a type; None where that cannot be told."""
+    fields = _fields(annotation)
+    if fields:
+        return fields.get(str(part))
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is dict and len(arguments) == 2:
+        return arguments[1]
+    if origin is list and arguments:
+        return arguments[0]
+    inner = (_within(argument, part) for argument in arguments)
+    return next((found for found in inner if found is not None), None)
+
+
+def _value_within(value: Any, part: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(part)
+    return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
+
+
+def _fields(annotation: Any) -> dict[str, Any]:
+    """The keys of a model with their types; none of anything else, where a union has one model it stands for all."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {field.alias or name: field.annotation for name, field in annotation.model_fields.items()}
+    if get_origin(annotation) in (dict, list):
+        return {}
+    return next((fields for argument in get_args(annotation) if (fields := _fields(argument))), {})
 
 
 def _unique(problems: Iterable[Problem]) -> list[Problem]:

@@ -12,6 +12,7 @@ from daemon.config.alarms import AlarmConfig
 from daemon.config.announcements import AnnouncementsConfig, CacheConfig
 from daemon.config.audio import AudioConfig
 from daemon.config.base import Model
+from daemon.config.briefings import BriefingConfig
 from daemon.config.calendar import HolidaysConfig, PlaceConfig, calendar_of
 from daemon.config.mqtt import MqttConfig
 from daemon.config.schedule import ScheduleEntryConfig
@@ -50,6 +51,14 @@ class Config(Model):
     )
     phrase_cache: CacheConfig = CacheConfig()
     alarms: dict[Identifier, AlarmConfig] = Field(default={}, description="what rings until somebody answers, by id")
+    briefings: dict[Identifier, BriefingConfig] = Field(
+        default={}, description="under names, what is fetched, put into words and told in one go"
+    )
+    own_hosts: list[str] = Field(
+        default=[],
+        description="hosts of your own domain that briefings may reach in the private network, such as "
+        "cloud.example.org; addresses and names such as nas.local need not be listed",
+    )
     schedule: list[ScheduleEntryConfig] = Field(default=[], description="what is said at set times")
     log: LogConfig = LogConfig()
     _words: Dictionary = PrivateAttr(default_factory=Dictionary)

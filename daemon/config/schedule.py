@@ -80,7 +80,8 @@ class ScheduleEntryConfig(RuleConfig):
     """Something that is said at set times."""
 
     id: Identifier | None = Field(default=None, description="name of the entry; default: schedule-N")
-    say: str = Field(min_length=1, description="the text")
+    say: str | None = Field(default=None, min_length=1, description="the text")
+    briefing: str | None = Field(default=None, description="name of the briefing that is told instead of a text")
     speaker: str | None = None
     style: str | None = None
     speed: float | None = speech_option("speed")
@@ -93,3 +94,15 @@ class ScheduleEntryConfig(RuleConfig):
     grace: Duration = Field(default=60.0, description="how late it may still be said; later it is reported as missed")
     enabled: bool = True
     ignore_vacation: bool = Field(default=True, description="it is said on vacation too")
+
+    @model_validator(mode="after")
+    def _one_matter(self) -> Self:
+        if (self.say is None) == (self.briefing is None):
+            message = "give either say (a text) or briefing (the name of one)"
+            raise ValueError(message)
+        return self
+
+    @property
+    def what(self) -> str:
+        """What is said, for lists."""
+        return self.say if self.say is not None else f"briefing {self.briefing}"

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    SecretStr,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
 from daemon.schedule.dates import parse_date
 from daemon.schedule.sun import MAX_OFFSET, SunTime
@@ -127,7 +137,19 @@ class Secret(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _text(cls, data: Any) -> Any:
-        return {"value": data} if isinstance(data, str) else data
+        if isinstance(data, str):
+            return {"value": data}
+        given = data.get("value", "") if isinstance(data, dict) else None
+        if not isinstance(given, str | SecretStr) and not isinstance(data, Secret):
+            # Not left to pydantic, whose errors repeat what they found.
+            message = "a secret is expected: text, {credential: NAME}, {file: PATH} or {env: NAME}"
+            raise ValueError(message)  # noqa: TRY004 - pydantic turns ValueError into an error of the field
+        return data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> Any:
+        """The schema of both forms: a text, or a reference."""
+        return {"anyOf": [{"type": "string"}, handler(core)]}
 
     @model_validator(mode="after")
     def _one(self) -> Secret:

@@ -21,7 +21,7 @@ def schedule_of(config: Config) -> dict[str, ScheduleEntryConfig]:
 def entries_of(config: Config) -> Mapping[str, tuple[Entry, str]]:
     """What is due by a configuration alone, with its words; for whoever only looks ahead."""
     found = {
-        name: (Entry(name, item.rule(), timedelta(seconds=item.grace), Exceptions(item.enabled)), item.say)
+        name: (Entry(name, item.rule(), timedelta(seconds=item.grace), Exceptions(item.enabled)), item.what)
         for name, item in schedule_of(config).items()
     }
     for name, alarm in config.alarms.items():
@@ -39,7 +39,7 @@ def announcement_of(
     priority = Priority.named(config.priority or defaults.priority)
     return Announcement(
         id=f"{occurrence.entry.id}@{occurrence.due:%Y%m%dT%H%M%SZ}",
-        text=config.say,
+        text=config.what,
         origin="schedule",
         received=clock.now(),
         received_at=clock.monotonic(),

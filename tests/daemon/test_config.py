@@ -68,7 +68,7 @@ def test_all_errors_come_at_once_with_file_line_key_and_expectation():
         "x.yaml:10: schedule[2]: give either at (with days, if not every day) or cron",
         "x.yaml:11: schedule[3].days: days such as mon-fri, workdays, holidays, 2nd sat, 平日, 第2土曜 or "
         "2026-12-24 are expected, got 1 (a number could mean two different weekdays)",
-        "x.yaml:12: schedule[4]: the key 'say' is missing",
+        "x.yaml:12: schedule[4]: give either say (a text) or briefing (the name of one)",
     ]
 
 
