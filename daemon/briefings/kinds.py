@@ -14,18 +14,8 @@ GROUP = "asagoe.sections"
 """The group of entry points; its name is the kind's, its object a ``Kind``."""
 
 _BUNDLED = {
-    name: f"daemon.briefings.sections.{module}:KIND"
-    for name, module in {
-        "date": "date",
-        "weather": "weather",
-        "calendar": "calendar",
-        "waste": "waste",
-        "news": "news",
-        "mqtt": "mqtt",
-        "http": "http",
-        "text": "text",
-        "file": "file",
-    }.items()
+    name: f"daemon.briefings.sections.{name}:KIND"
+    for name in ("date", "text", "mqtt", "http", "file", "weather", "calendar", "waste", "news")
 }
 
 

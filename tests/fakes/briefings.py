@@ -25,7 +25,7 @@ def at(text: str) -> datetime:
 
 
 class FakeNetwork:
-    """Answers by address: JSON values, texts, errors, or functions that are awaited."""
+    """Answers by the beginning of an address: JSON values, texts, answers, errors, or functions that are awaited."""
 
     def __init__(self, **answers) -> None:
         self.answers = dict(answers)
@@ -35,11 +35,14 @@ class FakeNetwork:
     async def get(self, url, *, accept, limit, headers=None):
         self.asked.append(url)
         self.headers.append(headers)
-        answer = self.answers.get(url, SectionError("the host answers 404"))
+        missing = SectionError("the host answers 404")
+        answer = next((answer for start, answer in self.answers.items() if url.startswith(start)), missing)
         if callable(answer):
             answer = await answer()
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, Answer):
+            return answer
         if isinstance(answer, str):
             return Answer(answer.encode(), "text/plain", "utf-8")
         return Answer(json.dumps(answer).encode(), "application/json")

@@ -138,6 +138,7 @@ def occurrences(text: bytes, first: date, last: date, zone: ZoneInfo, source: st
     found: list[Occurrence] = []
     for calendar in calendars:
         drop_unusable(calendar, first, source)
+        _drop_unknown_zone(calendar)
         query = recurring_ical_events.of(calendar, skip_bad_series=True)
         try:
             events = query.between(start, end)
@@ -188,6 +189,14 @@ def _order(event: Occurrence) -> tuple[date, bool, float, str]:
     if isinstance(event.start, datetime):
         return event.start.date(), True, event.start.timestamp(), event.summary
     return event.start, False, 0.0, event.summary
+
+
+def _drop_unknown_zone(calendar: Any) -> None:
+    """Forget the zone of a whole calendar, Google's X-WR-TIMEZONE, where nobody knows it."""
+    try:
+        ZoneInfo(str(calendar.get("X-WR-TIMEZONE", "UTC")))
+    except (KeyError, ValueError, OSError):
+        del calendar["X-WR-TIMEZONE"]
 
 
 def _occurrence(event: Any, zone: ZoneInfo, name: str) -> Occurrence | None:

@@ -41,7 +41,7 @@ class WeatherSettings(Model):
         default=None, pattern=r"^[a-z0-9_]+$", description="model of Open-Meteo such as jma_seamless; default: the best"
     )
     server: str = Field(
-        default="https://api.open-meteo.com", pattern=r"^https?://[^\s?#]+$", description="of Open-Meteo, or your own"
+        default="https://api.open-meteo.com", pattern=r"^https?://[^\s?#@]+$", description="of Open-Meteo, or your own"
     )
     api_key: Secret | None = Field(default=None, description="of Open-Meteo's customers")
     office: str | None = Field(
@@ -56,7 +56,7 @@ class WeatherSettings(Model):
         default=None, description="of the office's temperatures, by name or code; default: the area's"
     )
     jma_server: str = Field(
-        default="https://www.jma.go.jp", pattern=r"^https?://[^\s?#]+$", description="of the office's forecasts"
+        default="https://www.jma.go.jp", pattern=r"^https?://[^\s?#@]+$", description="of the office's forecasts"
     )
     day: Literal["auto", "today", "tomorrow"] = Field(
         default="auto", description="which day is told; auto: tomorrow from `evening` on"

@@ -39,7 +39,7 @@ def test_all_errors_of_sections_come_at_once_with_line_key_and_remedy():
     assert found == [
         f"x.yaml:4: {key}[0].era: boolean, unable to interpret input is expected, got 'maybe'",
         f"x.yaml:4: {key}[0].hollidays: unknown key; did you mean holidays?",
-        f"x.yaml:5: {key}[1].kind: there is no kind 'wether' of section; there are date, text, mqtt, http, file",
+        f"x.yaml:5: {key}[1].kind: there is no kind 'wether' of section; there are date, text, mqtt, http, file, weather, calendar, waste, news",
         f"x.yaml:6: {key}[2]: the key 'kind' is missing",
         f"x.yaml:7: {key}[3].max_age: a duration such as 90, 30s, 10m or 1h30m is expected, got '30x'",
         f"x.yaml:7: {key}[3].text: the template cannot be read: unexpected end of template, "
@@ -51,7 +51,7 @@ def test_all_errors_of_sections_come_at_once_with_line_key_and_remedy():
         f"x.yaml:8: {key}[4].when.too: unknown key; did you mean to?",
         f"x.yaml:9: {key}[5].when: the condition '1 +' cannot be read: unexpected ')'",
         f"x.yaml:10: {key}[6]: a mapping of keys to values is expected, got 5",
-        f"x.yaml:11: {key}[7].kind: there is no kind '7' of section; there are date, text, mqtt, http, file",
+        f"x.yaml:11: {key}[7].kind: there is no kind '7' of section; there are date, text, mqtt, http, file, weather, calendar, waste, news",
     ]
 
 

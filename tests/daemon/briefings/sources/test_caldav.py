@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import logging
-import threading
+import socket
+import subprocess
+import sys
+import time
 from datetime import date
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import pytest
 
@@ -27,17 +30,16 @@ EVENTS = {
 }
 
 
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_):
-        pass
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture
 def radicale(tmp_path):
     """A server with the calendars 仕事 and 家 of alice; gives its address."""
-    package = pytest.importorskip("radicale")
-    from radicale import config
-
+    if importlib.util.find_spec("radicale") is None:
+        pytest.skip("Radicale is not installed")
     users = tmp_path / "users"
     users.write_text("alice:pa55\n")
     home = tmp_path / "data" / "collection-root" / "alice"
@@ -50,22 +52,29 @@ def radicale(tmp_path):
         (home / folder / ".Radicale.props").write_text(json.dumps(props), encoding="utf-8")
         for uid, parts in events.items():
             (home / folder / f"{uid}.ics").write_bytes(ics(*parts))
-    settings = config.load()
-    settings.update(
-        {
-            "auth": {"type": "htpasswd", "htpasswd_filename": str(users), "htpasswd_encryption": "plain", "delay": "0"},
-            "storage": {"filesystem_folder": str(tmp_path / "data")},
-            "logging": {"level": "critical"},
-        },
-        "test",
-    )
-    with WSGIServer(("127.0.0.1", 0), Quiet) as server:
-        server.set_app(package.app.Application(settings))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {
+        "--server-hosts": f"127.0.0.1:{port}",
+        "--auth-type": "htpasswd",
+        "--auth-htpasswd-filename": str(users),
+        "--auth-htpasswd-encryption": "plain",
+        "--auth-delay": "0",
+        "--storage-filesystem-folder": str(tmp_path / "data"),
+    }
+    command = [sys.executable, "-m", "radicale", "--config", "", *(f"{key}={value}" for key, value in options.items())]
+    log = (tmp_path / "log").open("w")
+    with log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            deadline = time.monotonic() + 20
+            while not listens(port):
+                assert process.poll() is None, (tmp_path / "log").read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
 
 
 def read(fetcher, url, **settings):

@@ -140,6 +140,13 @@ def test_a_zone_that_nobody_knows_is_that_of_the_house_or_of_its_own_definition(
     assert told("2026-12-02", event, head=own)[0][1] == "2026-12-02T10:30:00+09:00"
 
 
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "Nowhere/Mars", "../../../etc/passwd", "", "/etc"])
+def test_the_zone_of_a_whole_calendar_is_used_where_it_is_known(zone):
+    event = "UID:1\nDTSTART:20261130T223000Z\nDTEND:20261130T233000Z\nRRULE:FREQ=DAILY\nSUMMARY:朝会"
+    head = f"X-WR-TIMEZONE:{zone}\n"
+    assert told("2026-12-02", event, head=head)[0][1] == "2026-12-02T07:30:00+09:00"
+
+
 def test_recurrences_keep_their_local_hour_when_the_clocks_change():
     event = """UID:1
 DTSTART;TZID=Europe/Berlin:20261024T090000
