@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, field_validator
 
 from daemon.alarms.alarm import Alarm, Snooze
+from daemon.briefings.words.template import TemplateText
 from daemon.chimes import NONE
 from daemon.config.base import Model, OneOrMore, speech_option
 from daemon.config.schedule import RuleConfig
@@ -58,7 +59,7 @@ class AlarmConfig(RuleConfig):
     """An alarm: it rings until somebody answers it."""
 
     name: str = Field(default="", max_length=80, description="for people, as Home Assistant shows it")
-    text: str = Field(
+    text: TemplateText = Field(
         default=DEFAULT_TEXT, max_length=1000, description="what is said; a template, `now` is its moment"
     )
     sound: str | None = Field(

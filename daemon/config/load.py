@@ -173,6 +173,10 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
 def _name_faults(config: Config) -> Iterator[tuple[Path_, str]]:
     """Names that are used twice, and those of briefings that there are not."""
     wanted: list[tuple[Path_, str | None]] = []
+    for name, alarm in config.alarms.items():
+        if alarm.then is not None and alarm.then.briefing not in config.briefings:
+            known = ", ".join(config.briefings) or "none"
+            yield ("alarms", name, "then"), f"there is no briefing {alarm.then.briefing!r}; there are {known}"
     for index, entry in enumerate(config.schedule):
         name = entry.id or f"schedule-{index + 1}"
         if name in config.alarms:
