@@ -117,7 +117,6 @@ class AlarmConfig(RuleConfig):
             alarm_id,
             self.rule(),
             self.text,
-            is_template=is_template,
             name=self.name,
             sound=None if self.sound == NONE else self.sound,
             speaker=self.speaker,
