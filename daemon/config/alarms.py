@@ -110,7 +110,7 @@ class AlarmConfig(RuleConfig):
             raise ValueError(message)
         return value
 
-    def alarm(self, alarm_id: str, *, once: bool = False, made_here: bool = False, is_template: bool = True) -> Alarm:
+    def alarm(self, alarm_id: str, *, once: bool = False, made_here: bool = False) -> Alarm:
         """The alarm as a frozen value."""
         options = self.model_dump(include={"style", "speed", "pitch", "intonation"}, exclude_none=True)
         return Alarm(
