@@ -7,7 +7,7 @@ input, and the decoder, which has most of the work and memory, runs in windows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +83,19 @@ CONVERTED_NAMES = PartNames(
 """Those of voices that Asagoe converted."""
 
 
+@dataclass(frozen=True, slots=True)
+class TunedParts:
+    """Graphs that take the place of some of a network's.
+
+    Attributes:
+        graphs: path by the name in ``PARTS``; their tensors are called like those of the originals.
+        variant: what they are; changes whenever they could sound otherwise.
+    """
+
+    graphs: Mapping[str, Path]
+    variant: str
+
+
 class PartedSynthesizer:
     """A network in three graphs: the same noise makes the same audio.
 
@@ -93,23 +106,62 @@ class PartedSynthesizer:
         margin: frames on each side that a frame of the decoder depends on.
         channels: C, of the prior; 0 to take what the flow declares.
         window: frames that are decoded at once, at most.
+        tuned: graphs that take the place of some in the folder, and what makes them different.
     """
 
     reproducible = True
 
     def __init__(
-        self, folder: Path, content: str, names: PartNames, *, margin: int, channels: int = 0, window: int = WINDOW
+        self,
+        folder: Path,
+        content: str,
+        names: PartNames,
+        *,
+        margin: int,
+        channels: int = 0,
+        window: int = WINDOW,
+        tuned: TunedParts | None = None,
     ) -> None:
-        self._encoder, self._flow, self._decoder = (Graph(folder / name) for name in PARTS)
+        replaced = tuned.graphs if tuned is not None else {}
+        self.paths = {name: replaced.get(name, folder / name) for name in PARTS}
+        self._encoder, self._flow, self._decoder = (Graph(self.paths[name]) for name in PARTS)
+        self._folder = folder
         self._names = names
         self._channels = channels or int(self._flow.inputs[names.prior_noise][1][1])
         self._margin, self._window = margin, window
-        self._size = sum(file.stat().st_size for file in _graph_files(folder))
+        self._content = content
+        files = _graph_files(folder, set(PARTS) - set(replaced))
+        self._size = sum(file.stat().st_size for file in {*files, *_graph_files_of(replaced.values())})
         self.feature_size = feature_size(self._encoder, names.inputs["bert"])
-        self.fingerprint = f"onnx {content} {runtime().__version__}"
+        self.fingerprint = f"onnx {content} {runtime().__version__}" + (f" {tuned.variant}" if tuned else "")
+
+    def with_parts(self, tuned: TunedParts) -> PartedSynthesizer:
+        """The same network anew, with other graphs in the place of some; this one stays as it is."""
+        return PartedSynthesizer(
+            self._folder,
+            self._content,
+            self._names,
+            margin=self._margin,
+            channels=self._channels,
+            window=self._window,
+            tuned=tuned,
+        )
 
     def synthesize(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> NetworkOutput:
         """See ``Synthesizer``."""
+        known = self.known(network_input, controls, noise)
+        latent = known[self._names.latent]
+        audio = decode_in_windows(self._decode(known), latent, margin=self._margin, window=self._window)
+        durations: Integers = known[self._names.durations].reshape(-1).astype(np.int64)
+        return NetworkOutput(_samples(audio, self._decoder.path), durations)
+
+    @property
+    def latent(self) -> str:
+        """Name of the tensor that the decoder makes audio of, [1, C, F]."""
+        return self._names.latent
+
+    def known(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> dict[str, np.ndarray]:
+        """All that the three graphs take for an utterance, by name; the latent is computed last."""
         names, symbols = self._names, len(network_input.phonemes)
         known = {names.inputs[name]: value for name, value in feed(network_input, controls).items()}
         known[names.duration_noise] = noise.durations(symbols)[None]
@@ -120,9 +172,7 @@ class PartedSynthesizer:
             message = f"{self._encoder.path} predicts {frames} frames for {symbols} symbols; the voice is broken"
             raise EngineDefectError(message)
         known[names.prior_noise] = noise.prior(self._channels, frames)[None]
-        known |= self._flow.run(known)
-        audio = decode_in_windows(self._decode(known), known[names.latent], margin=self._margin, window=self._window)
-        return NetworkOutput(_samples(audio, self._decoder.path), durations)
+        return known | self._flow.run(known)
 
     def memory(self) -> int:
         """Bytes of the files; the weights among them are mapped."""
@@ -166,10 +216,16 @@ def decode_in_windows(
     return np.concatenate(parts)
 
 
-def _graph_files(folder: Path) -> set[Path]:
-    """The graphs of the parts and the weights beside them."""
+def _graph_files(folder: Path, names: Collection[str]) -> set[Path]:
+    """The graphs of that name and the weights beside them, whether each has its own or they share one file."""
     weights = {file for file in folder.iterdir() if file.name.endswith(".onnx.data")}
-    return weights | {folder / name for name in PARTS}
+    others = {folder / f"{name}.data" for name in set(PARTS) - set(names)}
+    return (weights - others) | {folder / name for name in names}
+
+
+def _graph_files_of(graphs: Iterable[Path]) -> set[Path]:
+    """Graphs with their own weights beside them."""
+    return {file for graph in graphs for file in (graph, graph.with_name(f"{graph.name}.data")) if file.exists()}
 
 
 def feed(network_input: NetworkInput, controls: Controls) -> dict[str, np.ndarray]:
