@@ -135,7 +135,7 @@ class PartedSynthesizer:
         self.feature_size = feature_size(self._encoder, names.inputs["bert"])
         self.fingerprint = f"onnx {content} {runtime().__version__}" + (f" {tuned.variant}" if tuned else "")
 
-    def with_parts(self, tuned: TunedParts) -> PartedSynthesizer:
+    def with_parts(self, tuned: TunedParts, *, window: int | None = None) -> PartedSynthesizer:
         """The same network anew, with other graphs in the place of some; this one stays as it is."""
         return PartedSynthesizer(
             self._folder,
@@ -143,7 +143,7 @@ class PartedSynthesizer:
             self._names,
             margin=self._margin,
             channels=self._channels,
-            window=self._window,
+            window=window or self._window,
             tuned=tuned,
         )
 

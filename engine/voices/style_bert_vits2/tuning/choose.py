@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from engine.voices.style_bert_vits2.tuning.report import Candidate, Group
 
+JOIN_TOLERANCE = 1e-4
+"""How far a sample that is decoded in windows may be from the same one decoded as a whole, full scale being 1."""
 LEAST_GAIN = 1.03
 """A variant that is not at least so many times as fast as float32 is not worth what it adds in error."""
 
@@ -56,14 +58,22 @@ def next_to_try(sizes: int, tried: dict[int, bool], guess: int) -> int | None:
 
 
 def choose(candidates: Iterable[Candidate], threshold: float) -> Candidate:
-    """The fastest candidate whose SNR reaches the threshold; of equals the one with less error.
+    """The fastest candidate whose SNR reaches the threshold and whose windows join; of equals the one with less error.
 
     Args:
         candidates: float32, which has no groups, among them.
         threshold: in dB.
     """
     every = list(candidates)
-    good = [item for item in every if item.groups and item.snr >= threshold and item.speed >= LEAST_GAIN]
+    good = [
+        item
+        for item in every
+        if item.groups
+        and item.snr >= threshold
+        and item.speed >= LEAST_GAIN
+        and item.join is not None
+        and item.join <= JOIN_TOLERANCE
+    ]
     if good:
         return max(good, key=lambda item: (item.speed, item.snr))
     return next(item for item in every if not item.groups)

@@ -11,9 +11,11 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import numpy as np
 
 from engine._version import __version__
 from engine.audio import Samples
@@ -29,7 +31,7 @@ from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
 from engine.voices.style_bert_vits2.layout import ONNX_SPEAKERS
 from engine.voices.style_bert_vits2.model_folder import VoiceConfig, read_config
 from engine.voices.style_bert_vits2.onnx_session import Graph, runtime
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer
+from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES, PARTS, WINDOW, PartedSynthesizer, TunedParts
 from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
 from engine.voices.style_bert_vits2.tuning import store
 from engine.voices.style_bert_vits2.tuning.choose import choose, decibels, expected_snr, nested_sets, next_to_try
@@ -177,6 +179,7 @@ class _Search:
         """All groups and all candidates, float32 first."""
         self._progress("measuring the parts", 0.02)
         workshop = Workshop(self._exact, self._slow_parts(trial), self._folder, this_processor().numbers)
+        long = _longer_than_a_window(self._exact, measuring)
         self._progress("calibrating", 0.05)
         workshop.calibrate(calibration)
         groups = self._groups(workshop, trial)
@@ -186,13 +189,13 @@ class _Search:
         guess = sum(expected_snr(groups, names) >= self._threshold for names in sets) - 1
         while sets and (at := next_to_try(len(sets), tried, guess)) is not None:
             self._progress(f"measuring set {len(tried) + 1}", min(0.95, 0.6 + 0.08 * len(tried)))
-            exact, candidate = self._candidate(workshop, sets[at], measuring)
+            exact, candidate = self._candidate(workshop, sets[at], measuring, long)
             candidates += [candidate] if candidates else [exact, candidate]
             tried[at] = candidate.snr >= self._threshold
         if not candidates:
-            begun = time.perf_counter()
+            begun = time.process_time()
             say_all(self._exact, measuring)
-            candidates = [_float32(time.perf_counter() - begun)]
+            candidates = [_float32(time.process_time() - begun)]
         return groups, candidates
 
     def graphs_of(self, chosen: Candidate) -> tuple[Path, dict[str, str]]:
@@ -208,9 +211,9 @@ class _Search:
         for part in PARTS:
             graph = Graph(self._exact.paths[part])
             graph.run(known)
-            begun = time.perf_counter()
+            begun = time.process_time()
             graph.run(known)
-            times[part] = time.perf_counter() - begun
+            times[part] = time.process_time() - begun
             graph.close()
         return [part for part in PARTS if times[part] >= _LEAST_SHARE * sum(times.values())]
 
@@ -253,11 +256,12 @@ class _Search:
         return 1 - quick / exact
 
     def _candidate(
-        self, workshop: Workshop, groups: tuple[str, ...], measuring: Sequence[Utterance]
+        self, workshop: Workshop, groups: tuple[str, ...], measuring: Sequence[Utterance], long: Utterance
     ) -> tuple[Candidate, Candidate]:
         """Float32 as it was measured beside it, and the candidate."""
         self._names[groups] = f"set{len(self._names)}"
-        variant = self._exact.with_parts(workshop.build(self._names[groups], groups))
+        parts = workshop.build(self._names[groups], groups)
+        variant = self._exact.with_parts(parts)
         try:
             noise, distance = 0.0, 0.0
             for utterance in measuring:
@@ -268,9 +272,34 @@ class _Search:
             exact, quick = in_turns(
                 lambda: say_all(self._exact, measuring), lambda: say_all(variant, measuring), _ROUNDS
             )
+            snr = decibels(noise)
+            join = self._join(variant, parts, long) if snr >= self._threshold else None
         finally:
             variant.close()
-        return _float32(exact), Candidate(groups, decibels(noise), distance, quick, exact / quick)
+        return _float32(exact), Candidate(groups, snr, distance, quick, exact / quick, join)
+
+    def _join(self, variant: PartedSynthesizer, parts: TunedParts, long: Utterance) -> float:
+        """How far decoding in windows is from decoding as a whole.
+
+        Rounding makes a large difference of a tiny one, so the windows join only where float32 layers compute the same
+        bits whatever the length: a property of the processor's kernels, which has to be seen.
+        """
+        whole = self._exact.with_parts(parts, window=MAX_FRAMES)
+        try:
+            one, _ = long.spoken(whole)
+        finally:
+            whole.close()
+        other, _ = long.spoken(variant)
+        return float(np.abs(one - other).max())
+
+
+def _longer_than_a_window(synthesizer: PartedSynthesizer, measuring: Sequence[Utterance]) -> Utterance:
+    """The last sentence, as slow as it must be to need two windows."""
+    utterance = measuring[-1]
+    known = synthesizer.known(utterance.given, utterance.controls, SeededNoise(utterance.seed))
+    slower = 1.1 * WINDOW / known[synthesizer.latent].shape[2]
+    controls = replace(utterance.controls, length_scale=max(1.0, slower) * utterance.controls.length_scale)
+    return replace(utterance, controls=controls)
 
 
 def _float32(seconds: float) -> Candidate:
