@@ -107,6 +107,7 @@ class PartedSynthesizer:
         channels: C, of the prior; 0 to take what the flow declares.
         window: frames that are decoded at once, at most.
         tuned: graphs that take the place of some in the folder, and what makes them different.
+        shared: graphs that another network has opened and will close, by the name in ``PARTS``.
     """
 
     reproducible = True
@@ -121,22 +122,27 @@ class PartedSynthesizer:
         channels: int = 0,
         window: int = WINDOW,
         tuned: TunedParts | None = None,
+        shared: Mapping[str, Graph] | None = None,
     ) -> None:
-        replaced = tuned.graphs if tuned is not None else {}
-        self.paths = {name: replaced.get(name, folder / name) for name in PARTS}
-        self._encoder, self._flow, self._decoder = (Graph(self.paths[name]) for name in PARTS)
-        self._folder = folder
+        self._replaced = tuned.graphs if tuned is not None else {}
+        self.paths = {name: self._replaced.get(name, folder / name) for name in PARTS}
+        self._own = {name: Graph(path) for name, path in self.paths.items() if name not in (shared or {})}
+        self._graphs = {**(shared or {}), **self._own}
+        self._encoder, self._flow, self._decoder = (self._graphs[name] for name in PARTS)
+        self._folder, self._content = folder, content
         self._names = names
         self._channels = channels or int(self._flow.inputs[names.prior_noise][1][1])
         self._margin, self._window = margin, window
-        self._content = content
-        files = _graph_files(folder, set(PARTS) - set(replaced))
-        self._size = sum(file.stat().st_size for file in {*files, *_graph_files_of(replaced.values())})
+        files = _graph_files(folder, set(PARTS) - set(self._replaced))
+        self._size = sum(file.stat().st_size for file in {*files, *_graph_files_of(self._replaced.values())})
         self.feature_size = feature_size(self._encoder, names.inputs["bert"])
         self.fingerprint = f"onnx {content} {runtime().__version__}" + (f" {tuned.variant}" if tuned else "")
 
-    def with_parts(self, tuned: TunedParts, *, window: int | None = None) -> PartedSynthesizer:
-        """The same network anew, with other graphs in the place of some; this one stays as it is."""
+    def variant(self, graphs: Mapping[str, Path], *, window: int | None = None) -> PartedSynthesizer:
+        """The same network with other graphs in the place of some, for a comparison.
+
+        It shares all others with this one: closing it closes only its own, and it must be closed first.
+        """
         return PartedSynthesizer(
             self._folder,
             self._content,
@@ -144,7 +150,8 @@ class PartedSynthesizer:
             margin=self._margin,
             channels=self._channels,
             window=window or self._window,
-            tuned=tuned,
+            tuned=TunedParts({**self._replaced, **graphs}, "variant"),
+            shared={name: graph for name, graph in self._graphs.items() if name not in graphs},
         )
 
     def synthesize(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> NetworkOutput:
@@ -180,7 +187,7 @@ class PartedSynthesizer:
 
     def close(self) -> None:
         """Free the sessions."""
-        for graph in (self._encoder, self._flow, self._decoder):
+        for graph in self._own.values():
             graph.close()
 
     def _decode(self, known: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _STRIDE = 61
 """Of the frames that are looked at; a prime, so that it does not beat with the rates of upsampling."""
-_AT_ONCE = 40  # tensors
-_KEPT = 50_000  # values of a tensor
-_SHARES = np.linspace(1.0, 0.5, 26)
+_AT_ONCE = 60  # tensors
+_KEPT = 20_000  # values of a tensor
+_SHARES = np.linspace(1.0, 0.5, 16)
 """Of the whole range: the narrower ones are tried as well, since steps get finer where a few values are clipped."""
 _STEPS = 255
 

@@ -30,10 +30,9 @@ class Utterance:
     controls: Controls
     seed: int
 
-    def spoken(self, synthesizer: Synthesizer) -> tuple[Samples, npt.NDArray[np.int64] | None]:
-        """The sound and the durations."""
-        output = synthesizer.synthesize(self.given, self.controls, SeededNoise(self.seed))
-        return output.samples, output.durations
+    def spoken(self, synthesizer: Synthesizer) -> Samples:
+        """Its sound."""
+        return synthesizer.synthesize(self.given, self.controls, SeededNoise(self.seed)).samples
 
 
 def noise_to_signal(reference: Samples, found: Samples) -> float:

@@ -31,7 +31,7 @@ from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
 from engine.voices.style_bert_vits2.layout import ONNX_SPEAKERS
 from engine.voices.style_bert_vits2.model_folder import VoiceConfig, read_config
 from engine.voices.style_bert_vits2.onnx_session import Graph, runtime
-from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES, PARTS, WINDOW, PartedSynthesizer, TunedParts
+from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES, PARTS, WINDOW, PartedSynthesizer
 from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
 from engine.voices.style_bert_vits2.tuning import store
 from engine.voices.style_bert_vits2.tuning.choose import choose, decibels, expected_snr, nested_sets, next_to_try
@@ -223,7 +223,7 @@ class _Search:
         for name in groups:
             units.setdefault(unit_of(name), []).append(name)
         count, done = len(groups) + len(units), 0
-        reference, _ = trial.spoken(self._exact)
+        reference = trial.spoken(self._exact)
         noise: dict[str, float] = {}
         saved: dict[str, float] = {}
         for unit, names in units.items():
@@ -239,15 +239,15 @@ class _Search:
         return [Group(name, part, work, noise[name], saved[name]) for name, (part, work) in groups.items()]
 
     def _noise(self, workshop: Workshop, name: str, trial: Utterance, reference: Samples) -> float:
-        variant = self._exact.with_parts(workshop.build("trial", [name]))
+        variant = self._exact.variant(workshop.build("trial", [name]))
         try:
-            samples, _ = trial.spoken(variant)
+            samples = trial.spoken(variant)
         finally:
             variant.close()
         return noise_to_signal(reference, samples)
 
     def _saved(self, workshop: Workshop, names: Sequence[str], trial: Utterance) -> float:
-        variant = self._exact.with_parts(workshop.build("trial", names))
+        variant = self._exact.variant(workshop.build("trial", names))
         try:
             say_all(variant, [trial])
             exact, quick = in_turns(lambda: say_all(self._exact, [trial]), lambda: say_all(variant, [trial]), _ROUNDS)
@@ -260,37 +260,32 @@ class _Search:
     ) -> tuple[Candidate, Candidate]:
         """Float32 as it was measured beside it, and the candidate."""
         self._names[groups] = f"set{len(self._names)}"
-        parts = workshop.build(self._names[groups], groups)
-        variant = self._exact.with_parts(parts)
+        variant = self._exact.variant(workshop.build(self._names[groups], groups))
         try:
             noise, distance = 0.0, 0.0
             for utterance in measuring:
-                reference, _ = utterance.spoken(self._exact)
-                samples, _ = utterance.spoken(variant)
+                reference = utterance.spoken(self._exact)
+                samples = utterance.spoken(variant)
                 noise = max(noise, noise_to_signal(reference, samples))
                 distance = max(distance, log_mel_distance(reference, samples, self._sample_rate))
             exact, quick = in_turns(
                 lambda: say_all(self._exact, measuring), lambda: say_all(variant, measuring), _ROUNDS
             )
             snr = decibels(noise)
-            join = self._join(variant, parts, long) if snr >= self._threshold else None
+            join = _join(variant, long) if snr >= self._threshold else None
         finally:
             variant.close()
         return _float32(exact), Candidate(groups, snr, distance, quick, exact / quick, join)
 
-    def _join(self, variant: PartedSynthesizer, parts: TunedParts, long: Utterance) -> float:
-        """How far decoding in windows is from decoding as a whole.
 
-        Rounding makes a large difference of a tiny one, so the windows join only where float32 layers compute the same
-        bits whatever the length: a property of the processor's kernels, which has to be seen.
-        """
-        whole = self._exact.with_parts(parts, window=MAX_FRAMES)
-        try:
-            one, _ = long.spoken(whole)
-        finally:
-            whole.close()
-        other, _ = long.spoken(variant)
-        return float(np.abs(one - other).max())
+def _join(variant: PartedSynthesizer, long: Utterance) -> float:
+    """How far decoding in windows is from decoding as a whole.
+
+    Rounding makes a large difference of a tiny one, so the windows join only where float32 layers compute the same bits
+    whatever the length: a property of the processor's kernels, which has to be seen.
+    """
+    whole = variant.variant({}, window=MAX_FRAMES)
+    return float(np.abs(long.spoken(whole) - long.spoken(variant)).max())
 
 
 def _longer_than_a_window(synthesizer: PartedSynthesizer, measuring: Sequence[Utterance]) -> Utterance:

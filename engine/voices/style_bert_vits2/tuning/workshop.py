@@ -12,7 +12,7 @@ import numpy as np
 from engine.voices.style_bert_vits2.backend import SeededNoise
 from engine.voices.style_bert_vits2.graph_cache import optimize
 from engine.voices.style_bert_vits2.graph_file import load_model, save_model
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer, TunedParts
+from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer
 from engine.voices.style_bert_vits2.tuning.calibrate import calibrated
 from engine.voices.style_bert_vits2.tuning.layers import Layer, layers_of, unfuse
 from engine.voices.style_bert_vits2.tuning.measure import Utterance
@@ -72,7 +72,7 @@ class Workshop:
             tensors = dict.fromkeys(name for layer in self._layers[part] for name in (layer.input, layer.output))
             self._bounds[part] = calibrated(self._models[part], list(tensors), runs, self._folder / "observed.onnx")
 
-    def build(self, name: str, groups: Collection[str]) -> TunedParts:
+    def build(self, name: str, groups: Collection[str]) -> dict[str, Path]:
         """Write the graphs in which some groups are quantised into a folder of that name, anew if it is there."""
         folder = self._folder / name
         shutil.rmtree(folder, ignore_errors=True)
@@ -86,7 +86,7 @@ class Workshop:
                 optimize(draft, folder / part, "ORT_ENABLE_EXTENDED", weights=f"{part}.data")
                 draft.unlink()
                 graphs[part] = folder / part
-        return TunedParts(graphs, f"trial {name}")
+        return graphs
 
     def _pieces(self, given: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
         """What the decoder takes, in short pieces of the latent; every second one is enough."""
