@@ -14,7 +14,7 @@ from daemon.cli.common import err, fail, out, read_config, table
 if TYPE_CHECKING:
     from engine.sources import Source
     from engine.voices.style_bert_vits2.tuning.report import Tuning
-    from engine.voices.style_bert_vits2.tuning.tune import Progress as Told
+    from engine.voices.style_bert_vits2.tuning.search import Progress as Told
 
 _NEURAL = "style_bert_vits2"
 

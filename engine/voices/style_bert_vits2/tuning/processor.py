@@ -12,7 +12,7 @@ from engine.voices.style_bert_vits2.tuning.quantise import Format
 
 _CPUINFO = Path("/proc/cpuinfo")
 _MODEL = ("model name", "cpu implementer", "cpu architecture", "cpu variant", "cpu part")
-_VECTOR = re.compile(r"sse|ssse3|avx|amx|fma|vnni|asimd|neon|sve|sme|i8mm|bf16|dotprod")
+_VECTOR = re.compile(r"s?sse\d|avx|amx|fma|asimd|neon|vfpv|sve|sme\d?$|i8mm|bf16")
 _ARM = {"aarch64", "arm64", "armv7l", "armv8l"}
 
 
@@ -63,4 +63,4 @@ def this_processor(cpuinfo: Path = _CPUINFO) -> Processor:
     named = [f"{'/'.join(facts[key])}" for key in _MODEL if key in facts]
     model = " ".join(named) or platform.processor() or "unknown"
     words = " ".join(facts.get("flags", []) + facts.get("features", [])).split()
-    return Processor(platform.machine(), model, tuple(sorted({word for word in words if _VECTOR.search(word)})))
+    return Processor(platform.machine(), model, tuple(sorted({word for word in words if _VECTOR.match(word)})))

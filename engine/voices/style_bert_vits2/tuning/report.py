@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.voices.style_bert_vits2.tuning.processor import Processor
+
 FLOAT32 = "float32"
 _INFINITE = {"snr", "log_mel", "noise"}  # may be: no error at all, or another length of the sound
 
@@ -64,7 +66,7 @@ class Tuning:
 
     Attributes:
         content: hash of the network.
-        processor: architecture, model and features that it holds for.
+        processor: that it holds for.
         onnxruntime: release that it holds for.
         asagoe: release that made it.
         threshold: least SNR in dB that was asked for.
@@ -78,7 +80,7 @@ class Tuning:
     """
 
     content: str
-    processor: Mapping[str, Any]
+    processor: Processor
     onnxruntime: str
     asagoe: str
     threshold: float
@@ -125,7 +127,10 @@ class Tuning:
                 Candidate(**_with_infinity(item) | {"groups": tuple(item["groups"])})
                 for item in facts.pop("candidates")
             )
-            found = cls(**{**facts, "chosen": tuple(facts["chosen"])}, groups=groups, candidates=candidates)
+            kind = facts.pop("processor")
+            processor = Processor(kind["architecture"], kind["model"], tuple(kind["features"]))
+            chosen = tuple(facts.pop("chosen"))
+            found = cls(**facts, processor=processor, chosen=chosen, groups=groups, candidates=candidates)
             known = found.graphs.items(), found.choice.snr
         except (KeyError, TypeError, AttributeError, StopIteration) as error:
             message = f"it is no report of a tuning ({error!r})"
