@@ -6,8 +6,8 @@ FOLDER (default: ``asagoe-benchmark`` in the temporary folder) gets a random voi
 (``benchmarks/random_voice.py``: nobody's voice), and what ``asagoe voices convert`` makes of them, the tree that both
 engines load; 1.5 GB in all, kept for the next time. ``--root`` and ``--voice`` name another tree in its stead.
 hayakoe 1.3.1 lives in an environment of its own, made by the script; ``--hayakoe`` names its interpreter, and without
-one Asagoe is measured alone. ``--tuned`` adds a column for the voice as ``asagoe voices tune`` leaves it, with a cache of
-its own; the first time it is tuned, which takes minutes.
+one Asagoe is measured alone. ``--tuned`` adds a column for the voice as ``asagoe voices tune`` leaves it, with a cache
+of its own; the first time it is tuned, which takes minutes.
 
 In each round each engine starts once. Import and loading are measured, resident memory (RSS), then a short and a long
 text three times each, of which the best counts, and the time until the first chunk of the long one when it is
