@@ -187,7 +187,7 @@ def _flip(where: Path) -> None:
 
 
 def _foreign(where: Path) -> None:
-    """A whole graph of the wrong kind, with a report that vouches for it."""
+    """A graph of the wrong kind and without its weights, with a report that vouches for it."""
     shutil.copy(next(where.parents[2].glob(f"prepared/*/{PARTS[1]}")), where / DECODER)
     report = json.loads((where / "tuning.json").read_text())
     report["graphs"] = {DECODER: content_hash(where / DECODER, where)}
@@ -223,10 +223,14 @@ def test_whatever_is_damaged_is_passed_over_with_a_warning(tree, graph, cache, c
     assert "it is made again" not in caplog.text  # what was prepared stays
 
 
-def test_a_damaged_tuning_is_replaced_by_the_next(tree, graph, cache, monkeypatch):
+def test_a_damaged_tuning_and_one_for_an_older_release_are_replaced_by_the_next(tree, graph, cache, monkeypatch):
     (folder(cache) / DECODER).unlink()
+    where = folder(cache)
+    shutil.copytree(where, where.with_name(where.name.replace("onnxruntime", "onnxruntime0.")))
+    shutil.copytree(where, where.with_name("0123456789ab-onnxruntime1.32.0-1"))  # of another machine
     tuned(tree, cache, monkeypatch, threshold=20.0)
     assert is_tuned(opened(graph, cache))
+    assert {path.name for path in where.parent.iterdir()} == {where.name, "0123456789ab-onnxruntime1.32.0-1"}
     assert not list(cache.glob("style_bert_vits2/tuned/*.part"))
 
 

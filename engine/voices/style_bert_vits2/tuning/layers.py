@@ -51,11 +51,12 @@ def unfuse(model: ModelProto) -> None:
         settings = {item.name: helper.get_attribute_value(item) for item in node.attribute}
         activation = settings.pop("activation", b"").decode()
         values = settings.pop("activation_params", [])
-        if node.op_type != "FusedConv" or activation not in ACTIVATIONS or len(node.input) > 3:
+        parameters = dict(zip(ACTIVATIONS.get(activation, ()), values, strict=False))
+        known = activation in ACTIVATIONS and len(parameters) == len(values) == len(ACTIVATIONS[activation])
+        if node.op_type != "FusedConv" or not known or len(node.input) > 3:
             nodes.append(node)
             continue
         between = f"{node.output[0]} before {activation}"
-        parameters = dict(zip(ACTIVATIONS[activation], values, strict=True))
         nodes.append(helper.make_node("Conv", list(node.input), [between], node.name, **settings))
         nodes.append(helper.make_node(activation, [between], list(node.output), **parameters))
     del model.graph.node[:]

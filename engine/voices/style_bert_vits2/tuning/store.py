@@ -113,7 +113,7 @@ def working_folder(cache: Path) -> Iterator[Path]:
 
 
 def keep(cache: Path, made: Path, tuning: Tuning) -> Path:
-    """Put a folder with graphs in its place, with the report; a former one goes.
+    """Put a folder with graphs in its place, with the report; a former one goes, and those for other releases.
 
     Raises:
         OSError: the cache cannot be written.
@@ -121,7 +121,8 @@ def keep(cache: Path, made: Path, tuning: Tuning) -> Path:
     (made / _REPORT).write_text(tuning.to_json(), "utf-8")
     target = _folder(cache, tuning.content) / key()
     target.parent.mkdir(parents=True, exist_ok=True)
-    _set_aside(cache, target)
+    for former in target.parent.glob(f"{tuning.processor.id}-*"):
+        _set_aside(cache, former)
     made.rename(target)
     return target
 
