@@ -34,6 +34,7 @@ from tests.fakes.published import VOICE
 
 from .conftest import MARGIN, Case
 
+pytestmark = pytest.mark.timeout(400)  # ten seconds of processor time for all, but sixty graphs are made
 THRESHOLD = 35.0
 DECODER = PARTS[2]
 
