@@ -6,7 +6,8 @@ FOLDER (default: ``asagoe-benchmark`` in the temporary folder) gets a random voi
 (``benchmarks/random_voice.py``: nobody's voice), and what ``asagoe voices convert`` makes of them, the tree that both
 engines load; 1.5 GB in all, kept for the next time. ``--root`` and ``--voice`` name another tree in its stead.
 hayakoe 1.3.1 lives in an environment of its own, made by the script; ``--hayakoe`` names its interpreter, and without
-one Asagoe is measured alone.
+one Asagoe is measured alone. ``--tuned`` adds a column for the voice as ``asagoe voices tune`` leaves it, with a cache
+of its own; the first time it is tuned, which takes minutes.
 
 In each round each engine starts once. Import and loading are measured, resident memory (RSS), then a short and a long
 text three times each, of which the best counts, and the time until the first chunk of the long one when it is
@@ -117,7 +118,8 @@ def first_chunk(stream: Callable[[str], Iterator[Any]], text: str) -> float:
     return taken
 
 
-ENGINES = {"asagoe": measure_asagoe, "hayakoe": measure_hayakoe}
+ENGINES = {"asagoe": measure_asagoe, "tuned": measure_asagoe, "hayakoe": measure_hayakoe}
+RATIOS = (("tuned", "asagoe"), ("hayakoe", "asagoe"), ("tuned", "hayakoe"))
 
 
 # In the parent.
@@ -147,17 +149,38 @@ def prepared_tree(folder: Path) -> Path:
     return tree
 
 
+def tuned_cache(folder: Path, root: Path, voice: str) -> Path:
+    """A cache in which the voice is tuned for this machine; says what was found."""
+    from engine.sources import parse_source
+    from engine.sources.store import open_tree
+    from engine.voices.style_bert_vits2.tuning.tune import found, tune
+
+    cache = folder / "cache-tuned"
+    tree = open_tree(parse_source(str(root)), cache)
+    if tree is None:
+        sys.exit(f"{root} is no tree of voices")
+    report = found(voice, tree, cache) or tune(
+        voice, tree, cache, progress=lambda what, share: print(f"tuning: {share:4.0%} {what}", file=sys.stderr)
+    )
+    choice = report.choice
+    print(
+        f"tuned: {report.precision}; SNR {choice.snr:.1f} dB, log-mel {choice.log_mel:.2f} dB, "
+        f"{choice.speed:.2f} times as fast by itself"
+    )
+    return cache
+
+
 def report(rounds: dict[str, list[dict[str, float]]], count: int) -> None:
     """Print the table."""
     from rich.console import Console
     from rich.table import Table
 
-    others = [engine for engine in rounds if engine != "asagoe"]
+    ratios = [pair for pair in RATIOS if set(pair) <= set(rounds)]
     table = Table("", title=f"{describe_machine()}; median of {count} (least – most)", title_justify="left")
     for engine in rounds:
         table.add_column(engine, justify="right")
-    for engine in others:
-        table.add_column(f"{engine} / asagoe", justify="right")
+    for one, other in ratios:
+        table.add_column(f"{one} / {other}", justify="right")
     for row in rounds["asagoe"][0]:
         cells, medians = [], {}
         for engine, runs in rounds.items():
@@ -165,7 +188,7 @@ def report(rounds: dict[str, list[dict[str, float]]], count: int) -> None:
             medians[engine] = statistics.median(values)
             spread = f"({shown(min(values))} – {shown(max(values))})"
             cells.append(f"{shown(medians[engine])} {spread}")
-        table.add_row(row, *cells, *(f"{medians[engine] / medians['asagoe']:.2f}" for engine in others))
+        table.add_row(row, *cells, *(f"{medians[one] / medians[other]:.2f}" for one, other in ratios))
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
@@ -187,6 +210,7 @@ def main() -> None:
     parser.add_argument("--voice", default=VOICE, help="name of the voice in the tree")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--hayakoe", help="interpreter of an environment with hayakoe")
+    parser.add_argument("--tuned", action="store_true", help="measure the tuned voice as well")
     parser.add_argument("--cache", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--child", choices=ENGINES, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -196,15 +220,27 @@ def main() -> None:
         return
     folder = options.folder.resolve()
     root = options.root.resolve() if options.root else prepared_tree(folder)
-    arguments = ["--root", str(root), "--voice", options.voice, "--cache", str(folder / "cache")]
-    interpreters = {"asagoe": sys.executable} | ({"hayakoe": options.hayakoe} if options.hayakoe else {})
+    interpreters = {"asagoe": sys.executable}
+    caches = dict.fromkeys(ENGINES, folder / "cache")
+    if options.tuned:
+        interpreters["tuned"] = sys.executable
+        caches["tuned"] = tuned_cache(folder, root, options.voice)
+    if options.hayakoe:
+        interpreters["hayakoe"] = options.hayakoe
+    arguments = {
+        engine: ["--root", str(root), "--voice", options.voice, "--cache", str(cache)]
+        for engine, cache in caches.items()
+    }
     others = os.getloadavg()[0]
     for engine, interpreter in interpreters.items():  # files come into the page cache, graphs are prepared
-        print(f"{engine}'s first start: load {run(engine, interpreter, arguments)['load, s']:.1f} s", file=sys.stderr)
+        print(
+            f"{engine}'s first start: load {run(engine, interpreter, arguments[engine])['load, s']:.1f} s",
+            file=sys.stderr,
+        )
     rounds: dict[str, list[dict[str, float]]] = {engine: [] for engine in interpreters}
     for number in range(options.rounds):
         for engine, interpreter in interpreters.items():
-            rounds[engine].append(run(engine, interpreter, arguments))
+            rounds[engine].append(run(engine, interpreter, arguments[engine]))
             print(f"round {number + 1} of {options.rounds}: {engine} done", file=sys.stderr)
     report(rounds, options.rounds)
     print(f"load average before: {others:.1f}")

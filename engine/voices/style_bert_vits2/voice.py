@@ -105,7 +105,7 @@ class StyleBertVits2Voice:
             message = f"nothing in {sentence.text!r} can be read aloud"
             raise NothingToSayError(message)
         network_input = self._input(reading, style, options.assist_text)
-        output = self._synthesizer.synthesize(network_input, _controls(options), SeededNoise(options.seed))
+        output = self._synthesizer.synthesize(network_input, controls_of(options), SeededNoise(options.seed))
         trim()
         samples = self._pitched(output.samples, options)
         if output.durations is None:
@@ -115,6 +115,15 @@ class StyleBertVits2Voice:
         return Rendered(
             Audio(samples, self.sample_rate, timings), final_pause(reading.phonemes, output.durations, frame)
         )
+
+    def network_input(self, text: str, options: SpeechOptions) -> NetworkInput:
+        """What the network takes for a sentence.
+
+        Raises:
+            UnknownStyleError: the voice has no such style.
+        """
+        style = self._styles.vector(options.style, options.number("style_weight"))
+        return self._input(self._read(text), style, options.assist_text)
 
     def memory(self) -> int:
         """Bytes of the voice's weights; BERT, which voices share, is not counted."""
@@ -151,7 +160,8 @@ class StyleBertVits2Voice:
         return phoneme_timings(reading.phonemes, durations, self._config.hop_length / self.sample_rate)
 
 
-def _controls(options: SpeechOptions) -> Controls:
+def controls_of(options: SpeechOptions) -> Controls:
+    """The options as numbers of the network."""
     return Controls(
         speaker_id=int(options.number("speaker_id")),
         length_scale=1 / options.number("speed"),
