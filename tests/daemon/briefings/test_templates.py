@@ -44,6 +44,29 @@ def test_what_cannot_be_compiled_is_told_at_once(source, words):
         compile_template(source)
 
 
+@pytest.mark.parametrize("depth", [10, 21, 99, 200, 300, 2000])
+@pytest.mark.parametrize(
+    ("start", "middle", "end"),
+    [
+        ("{% for i in [1] %}", "x", "{% endfor %}"),
+        ("{% if 1 %}", "x", "{% endif %}"),
+        ("{{ 1", "", "+ 1"),
+        ("(", "1", ")"),
+        ("[", "1", "]"),
+        ("not ", "1", ""),
+    ],
+)
+def test_what_is_nested_too_deeply_is_told_too(depth, start, middle, end):
+    source = start * depth + middle + end * depth
+    if not start.startswith("{%"):
+        source = "{{ " + source.replace("{{", "") + " }}"
+    for compile_it in (compile_template, lambda text: compile_condition(text.strip("{ }"))):
+        try:
+            compile_it(source)
+        except TemplateFault as error:
+            assert len(str(error)) < 500
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
