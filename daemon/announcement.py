@@ -89,6 +89,9 @@ class Announcement:
         end_chime: sound after the speech, or None.
         expires: moment of the wall clock after which it is too old to be said, or None.
         max_wait: seconds on the monotonic clock that it may wait, or None; a clock that steps does not matter.
+        default_wait: whether ``max_wait`` is the configuration's default, not a wish of the sender; it then begins when
+            quiet hours let go of it.
+        loudest: 0 to 100, no louder than this whatever else says, or None.
         repeat: how often the text is said, 1 or more.
         dedupe: seconds within which the same text is not said again; 0 turns that off.
         clip: its sound, where that is ready; the text is then only for people.
@@ -119,6 +122,8 @@ class Announcement:
     start_at: float | None = None
     fade: Fade | None = None
     sections: tuple[str, ...] = ()
+    default_wait: bool = False
+    loudest: int | None = None
 
     def expired(self, now: datetime, monotonic: float) -> bool:
         """Whether it is too old to be said."""

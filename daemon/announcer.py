@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,8 @@ from daemon.events import Event, Events
 from daemon.mix import Mix, amplitude
 from daemon.player import Player
 from daemon.queue import AnnouncementQueue, Item
+from daemon.quiet import SAY, Action, Verdict, softened
+from daemon.quiet_keeper import QuietKeeper
 from daemon.renderer import Renderer
 from daemon.saying import Saying
 from daemon.timings import Timings
@@ -45,6 +47,7 @@ class Announcer:
     """Takes announcements and says them one after another. All calls belong on its event loop.
 
     Args:
+        quiet: keeps the quiet hours; None for none.
         on_change: called after every change of what ``state`` says.
     """
 
@@ -57,6 +60,7 @@ class Announcer:
         player: Player,
         bus: Events,
         volume: int,
+        quiet: QuietKeeper | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._clock = clock
@@ -65,6 +69,7 @@ class Announcer:
         self._player = player
         self._bus = bus
         self.mix = Mix(volume)
+        self._quiet = quiet
         self.on_change = on_change
         self._current: Saying | None = None
         self._last: Announcement | None = None
@@ -110,6 +115,36 @@ class Announcer:
         if refusal is not None:
             self._end(announcement, events.DROPPED, refusal)
             return False
+        verdict = SAY if self._quiet is None else self._quiet.judge(announcement)
+        if verdict.action in (Action.DROP, Action.DEFER):
+            return self._keep_quiet(announcement, verdict)
+        return self._enqueue(softened(announcement, verdict))
+
+    def readmit(self, announcement: Announcement) -> bool:
+        """Queue an announcement that was accepted before and had to wait; returns whether it will be said."""
+        if self._is_muted(announcement):
+            self._end(announcement, events.DROPPED, "muted")
+            return False
+        return self._enqueue(announcement)
+
+    def give_up(self, announcement: Announcement, kind: str, reason: str) -> None:
+        """End an announcement that was accepted before and had to wait, with a terminal event."""
+        self._end(announcement, kind, reason)
+
+    def _keep_quiet(self, announcement: Announcement, verdict: Verdict) -> bool:
+        """Drop or defer an announcement; returns whether it will be said later."""
+        assert self._quiet is not None  # noqa: S101
+        if verdict.action is Action.DROP:
+            self._end(announcement, events.DROPPED, "quiet hours")
+            return False
+        if not self._quiet.hold(announcement):
+            self._end(announcement, events.DROPPED, "quiet hours, and too many are deferred already")
+            return False
+        until = verdict.until and verdict.until.isoformat(timespec="seconds")
+        self._emit(events.DEFERRED, announcement, "quiet hours", until=until)
+        return True
+
+    def _enqueue(self, announcement: Announcement) -> bool:
         evicted = self._queue.put(announcement, cut_in=self._cuts_in(announcement))
         if evicted is not None:
             self._end(evicted.announcement, events.DROPPED, f"the queue of {self._queue.limit} is full")
@@ -222,6 +257,10 @@ class Announcer:
         """Set the volume, 0 to 100, also of what is being said."""
         self.mix = replace(self.mix, volume=volume)
         self.on_change()
+
+    def set_volume_by_priority(self, volumes: Mapping[Priority, int]) -> None:
+        """Volumes of announcements that name none, where their priority has one of its own."""
+        self.mix = replace(self.mix, by_priority=MappingProxyType(dict(volumes)))
 
     def set_queue_limit(self, limit: int) -> None:
         """How many may wait from now on; what waits already stays."""
@@ -346,7 +385,7 @@ class Announcer:
         return self._current.announcement.id
 
     def _refusal(self, announcement: Announcement) -> str | None:
-        if self.mix.muted and announcement.priority < Priority.CRITICAL:
+        if self._is_muted(announcement):
             return "muted"
         if announcement.dedupe:
             key, now = (announcement.text, announcement.speaker), self._clock.monotonic()
@@ -356,12 +395,15 @@ class Announcer:
             self._texts[key] = (announcement.id, now + announcement.dedupe)
         return None
 
+    def _is_muted(self, announcement: Announcement) -> bool:
+        return self.mix.muted and announcement.priority < Priority.CRITICAL
+
     def _gain(self, announcement: Announcement) -> Callable[[], float]:
         def gain() -> float:
             mix = self.mix
             if mix.muted and announcement.priority < Priority.CRITICAL:
                 return 0.0
-            target = mix.volume if announcement.volume is None else announcement.volume
+            target = mix.volume_of(announcement)
             if announcement.fade is None:
                 return amplitude(target)
             return amplitude(announcement.fade.volume(target, self._clock.monotonic()))

@@ -11,10 +11,12 @@ from daemon.requests import parse_percent, parse_switch
 def add_announcer_commands(commands: Commands, announcer: Announcer) -> None:
     """Add stop, skip, clear, replay, volume and mute."""
 
-    def replay(_: str) -> None:
-        if announcer.replay() is None:
+    def replay(_: str) -> str:
+        again = announcer.replay()
+        if again is None:
             message = "nothing was said yet that could be said again"
             raise RequestError(message)
+        return again
 
     commands.add("do/stop", lambda _: announcer.stop())
     commands.add("do/skip", lambda _: announcer.skip())

@@ -41,14 +41,20 @@ from daemon.folders import phrase_folder, state_folder
 from daemon.health import PERIOD, Health
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
-from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, Incoming, PahoBroker, Will
+from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, PahoBroker
 from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.gateway import OFFLINE, Gateway
+from daemon.mqtt.hermes import SAY, Hermes
 from daemon.mqtt.house_topics import HouseTopics
+from daemon.mqtt.messages import Incoming, Will
 from daemon.mqtt.topics import Topics
 from daemon.phrases import PhraseCache
 from daemon.player import Player
 from daemon.queue import AnnouncementQueue
+from daemon.quiet_keeper import QuietKeeper, add_quiet_commands
+from daemon.remote.client import RemoteRenderer, RemoteSpeaker
+from daemon.remote.protocol import REQUEST
+from daemon.remote.server import RenderServer
 from daemon.renderer import Renderer
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.scheduler import WAKE_AHEAD, Entry, Scheduler
@@ -107,6 +113,8 @@ class Service:
         self._reload_wanted = False
         self._is_ready = False
         self.has_broker = False
+        self._server: RenderServer | None = None
+        self._remote: RemoteRenderer | None = None
         self.zone = config.zone
         self.topics = Topics(config.mqtt.base_topic, config.node, tuple(config.groups))
 
@@ -144,10 +152,12 @@ class Service:
         self._announcer = await self._start_announcer(stack)
         self.commands = Commands()
         add_announcer_commands(self.commands, self._announcer)
+        add_quiet_commands(self.commands, self._quiet)
         self._briefer = self._start_briefings()
         self._plan_alarms(stack)
         self._gateway = await self._start_mqtt(stack)
         stack.callback(self._announcer.shut_down)
+        stack.callback(self._quiet.shut_down)
         await self._start_schedule(stack)
         await self._start_fetching(stack)
         await self._start_reports(stack)
@@ -213,6 +223,7 @@ class Service:
         return player
 
     async def _start_announcer(self, stack: AsyncExitStack) -> Announcer:
+        self._quiet = QuietKeeper(self._clock, self.config.quiet_plan)
         announcer = Announcer(
             clock=self._clock,
             queue=AnnouncementQueue(self.config.announcements.max_queue),
@@ -220,7 +231,10 @@ class Service:
             player=self._player,
             bus=self._bus,
             volume=self.config.audio.volume,
+            quiet=self._quiet,
         )
+        announcer.set_volume_by_priority(self.config.announcements.volumes)
+        self._quiet.attach(announcer)
         self._announcing = await stack.enter_async_context(running(announcer.run(), "announcer"))
         return announcer
 
@@ -249,10 +263,11 @@ class Service:
     async def _start_mqtt(self, stack: AsyncExitStack) -> Gateway:
         health = Health(
             self._clock,
-            speakers=lambda: self._tts.speakers,
-            problems=lambda: self._speakers.problems,
+            speakers=lambda: self._renderer.speakers,
+            problems=lambda: self._problems,
             audio=lambda: self._audio,
             counters=lambda: self._announcer.counters,
+            mqtt=lambda: self._gateway.report(),  # noqa: PLW0108 - it is made below
         )
         gateway = Gateway(
             announcer=self._announcer,
@@ -263,10 +278,12 @@ class Service:
             zone=self.zone,
             snapshot=self.snapshot,
             health=health.report,
+            second_encoding=self.config.mqtt.second_encoding,
         )
+        self._gateway = gateway
         self._bus.listen(gateway.on_event)
         self._bus.listen(health.on_event)
-        self._announcer.on_change = gateway.on_change
+        self._announcer.on_change = self._quiet.on_change = gateway.on_change
         mqtt = self.config.mqtt
         if mqtt.broker == "none":
             return gateway
@@ -281,15 +298,18 @@ class Service:
             gateway.on_message(message)
 
         own = mqtt.embedded and await self._start_embedded_broker(stack)
+        passing = self._start_listeners(gateway, stack)
         broker = PahoBroker(
             address,
             client_id=mqtt.client_id or f"asagoe-{self.config.node}",
             topics=[*self.topics.filters, *self._house.filters],
+            passing=passing,
+            heartbeat=self.topics.out("heartbeat"),
             will=Will(self.topics.out("availability"), OFFLINE),
             session_expiry=round(self.config.announcements.defaults.expires_in),
             keepalive=round(mqtt.keepalive),
             on_message=on_message,
-            on_connection=gateway.on_connection,
+            on_connection=self._on_connection,
             protocol=MQTT_3_1_1 if own else MQTT_5,
         )
         gateway.attach(broker)
@@ -298,6 +318,61 @@ class Service:
         stack.callback(gateway.say_goodbye)
         self.has_broker = True
         return gateway
+
+    def _start_listeners(self, gateway: Gateway, stack: AsyncExitStack) -> list[str]:
+        """What else is spoken over the broker: Hermes, and speech that is made elsewhere; returns the topics."""
+        mqtt, topics = self.config.mqtt, []
+        if mqtt.hermes:
+            hermes = Hermes(
+                submit=self._announcer.submit,
+                publish=gateway.publish,
+                sites=[*self.topics.names, "all", *mqtt.hermes_sites],
+                settings=lambda: self.config.announcements,
+                clock=self._clock,
+                zone=self.zone,
+                second_encoding=mqtt.second_encoding,
+            )
+            gateway.listen(SAY, hermes.on_message)
+            self._bus.listen(hermes.on_event)
+            topics.append(SAY)
+        if mqtt.render_for_others:
+            self._server = RenderServer(
+                base=mqtt.base_topic,
+                node=self.config.node,
+                publish=gateway.publish,
+                renderer=self._renderer,
+                speakers=lambda: self._tts.speakers,
+                default=lambda: self.config.speaker_name,
+            )
+            gateway.listen(self.topics.out(REQUEST), self._server.on_message)
+            topics.append(self.topics.out(REQUEST))
+        if self.config.remote_speakers:
+            self._remote = RemoteRenderer(
+                base=mqtt.base_topic,
+                node=self.config.node,
+                publish=gateway.publish,
+                connected=lambda: gateway.connected,
+                configured={
+                    name: RemoteSpeaker(remote.node, remote.speaker, self.config.speakers[name].defaults())
+                    for name, remote in self.config.remote_speakers.items()
+                },
+                text=self._tts.text,
+                clock=self._clock,
+                timeout=mqtt.render_timeout,
+                on_change=gateway.on_change,
+            )
+            self._remote.listen(gateway.listen)
+            self._renderer.remote = lambda: self._remote.speakers if self._remote else {}
+            stack.callback(self._remote.close)
+            topics += self._remote.topics
+        return topics
+
+    def _on_connection(self, up: bool) -> None:
+        self._gateway.on_connection(up)
+        if self._remote is not None:
+            self._remote.on_connection(up)
+        if up and self._server is not None:
+            self._server.publish_voices()
 
     async def _start_embedded_broker(self, stack: AsyncExitStack) -> bool:
         """Start the broker inside the service; where its port is taken, a broker that answers there will do."""
@@ -373,6 +448,7 @@ class Service:
         self._agenda.configure(self.config)
         self._keeper.restore()
         self._guarding = await stack.enter_async_context(running(self._scheduler.guard(), "clock guard"))
+        await stack.enter_async_context(running(self._quiet.run(), "quiet hours"))
 
         async def stay_known() -> None:
             while True:
@@ -413,14 +489,21 @@ class Service:
             agenda=self._agenda,
             keeper=self._keeper,
             audio=self._audio,
-            speakers={name: name in self._tts.speakers for name in self.config.speakers},
-            problems=self._speakers.problems,
+            speakers={name: name in self._renderer.speakers for name in self.config.speakers},
+            problems=self._problems,
+            quiet=self._quiet.snapshot(),
             now=self._clock.now(),
             zone=self.zone,
         )
 
+    @property
+    def _problems(self) -> dict[str, str]:
+        return {**self._speakers.problems, **(self._remote.problems if self._remote else {})}
+
     def _speakers_changed(self) -> None:
         self._gateway.on_change()
+        if self._server is not None:
+            self._server.publish_voices()
         self._gateway.publish_health()
 
     def _wake(self) -> None:
@@ -496,16 +579,22 @@ class Service:
         old = self.config
         fixed = [
             key
-            for key in ("node", "groups", "timezone", "audio", "mirrors", "mqtt", "phrase_cache")
+            for key in ("node", "groups", "timezone", "audio", "mirrors", "mqtt", "phrase_cache", "render_on")
             if _differs(old, new, key)
         ]
         self.config = new.model_copy(update={key: getattr(old, key) for key in fixed})
-        for name in set(old.speakers) - set(new.speakers):
+        if new.remote_speakers != old.remote_speakers:
+            fixed.append("speakers that other nodes speak")
+        for name in set(old.own_speakers) - set(new.own_speakers):
             await asyncio.to_thread(self._tts.unload, name)
         await self._speakers.load(new)
         self._renderer.configure(new.speaker_name, frozenset(new.speakers))
         self._gateway.settings = new.announcements
         self._announcer.set_queue_limit(new.announcements.max_queue)
+        self._announcer.set_volume_by_priority(new.announcements.volumes)
+        self._quiet.configure(self.config.quiet_plan)
+        if self._server is not None:
+            self._server.publish_voices()
         self._briefer.configure(new.briefings, new.announcements.defaults)
         subscribed = set(self._house.filters)
         self._house.want(self._briefer.topics)

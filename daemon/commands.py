@@ -28,8 +28,8 @@ class Commands:
         """The names of all commands, as they were added."""
         return ["/".join(parts) for parts in self._handlers]
 
-    def carry_out(self, name: str, text: str) -> None:
-        """Carry out the command of that name.
+    def carry_out(self, name: str, text: str) -> object:
+        """Carry out the command of that name; returns what its handler returns.
 
         Raises:
             RequestError: there is no such command, or it cannot be carried out; the message says why.
@@ -37,7 +37,6 @@ class Commands:
         parts = tuple(name.split("/"))
         for pattern, handler in self._handlers.items():
             if len(pattern) == len(parts) and all(p in ("+", part) for p, part in zip(pattern, parts, strict=True)):
-                handler(text, *(part for p, part in zip(pattern, parts, strict=True) if p == "+"))
-                return
+                return handler(text, *(part for p, part in zip(pattern, parts, strict=True) if p == "+"))
         message = f"there is no command {name[:80]!r}; there are {', '.join(self.names)}"
         raise RequestError(message)

@@ -27,6 +27,7 @@ class Health:
         problems: why others are not.
         audio: where sound goes.
         counters: what happened so far.
+        mqtt: how the connection to the broker is.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Health:
         problems: Callable[[], Mapping[str, str]],
         audio: Callable[[], Mapping[str, Any]],
         counters: Callable[[], Mapping[str, int]],
+        mqtt: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self._clock = clock
         self._started = clock.monotonic()
@@ -44,6 +46,7 @@ class Health:
         self._problems = problems
         self._audio = audio
         self._counters = counters
+        self._mqtt = mqtt
         self._last_error: tuple[datetime, Event] | None = None
 
     def on_event(self, event: Event) -> None:
@@ -69,6 +72,7 @@ class Health:
             "speakers": ready | missing,
             "audio": dict(self._audio()),
             "counters": dict(self._counters()),
+            "mqtt": dict(self._mqtt()),
             "last_error": error
             and {"at": error[0].isoformat(timespec="seconds"), "id": error[1].id, "reason": error[1].reason},
         }

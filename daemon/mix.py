@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from daemon.announcement import Announcement, Priority
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +16,19 @@ class Mix:
     Attributes:
         volume: 0 to 100, of announcements that name none.
         muted: only critical announcements are heard.
+        by_priority: volumes of announcements that name none, where their priority has one of its own.
     """
 
     volume: int
     muted: bool = False
+    by_priority: Mapping[Priority, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    def volume_of(self, announcement: Announcement) -> int:
+        """How loud an announcement is, 0 to 100: by its own volume, its priority, or the node's."""
+        volume = announcement.volume
+        if volume is None:
+            volume = self.by_priority.get(announcement.priority, self.volume)
+        return volume if announcement.loudest is None else min(volume, announcement.loudest)
 
 
 def amplitude(volume: float) -> float:

@@ -34,6 +34,7 @@ async def pieces_of(
     chime_rate: int,
     on_rendered: Callable[[Rendering], None],
     ahead: bool = False,
+    on_replaced: Callable[[Job], None] = lambda _: None,
 ) -> AsyncIterator[Piece]:
     """Render an announcement as it is asked for.
 
@@ -45,6 +46,7 @@ async def pieces_of(
         chime_rate: sample rate for chimes, in Hz.
         on_rendered: told of each sentence when its sound is there.
         ahead: nobody waits for it yet.
+        on_replaced: told of the job that goes on, when the speaker is not there any more.
 
     Raises:
         EngineError: a sentence cannot be spoken.
@@ -59,6 +61,7 @@ async def pieces_of(
             rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
         except VoiceNotAvailableError:  # the speaker was replaced meanwhile: go on with the one that there is now
             job = await renderer.plan(announcement, ahead=ahead)
+            on_replaced(job)
             segments = job.plan.segments
             rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
         on_rendered(rendering)

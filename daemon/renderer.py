@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -68,9 +69,13 @@ class Renderer:
         phrases: the cache.
         default_speaker: for announcements that name none.
         configured: names of all speakers of the configuration, ready or not.
+
+    Attributes:
+        remote: gives the speakers that other nodes speak, those that can now; asked in any thread.
     """
 
     def __init__(self, tts: TTS, phrases: PhraseCache, default_speaker: str, configured: frozenset[str]) -> None:
+        self.remote: Callable[[], Mapping[str, Speaker]] = dict
         self._tts = tts
         self._phrases = phrases
         self._default = default_speaker
@@ -82,6 +87,11 @@ class Renderer:
     def knows(self, speaker: str) -> bool:
         """Whether a speaker of that name is configured."""
         return speaker in self._configured
+
+    @property
+    def speakers(self) -> Mapping[str, Speaker]:
+        """All that can speak now, by name."""
+        return {**self._tts.speakers, **self.remote()}
 
     def configure(self, default_speaker: str, configured: frozenset[str]) -> None:
         """Take over a changed configuration."""
@@ -96,7 +106,7 @@ class Renderer:
     @property
     def ready(self) -> list[str]:
         """Names of the speakers that can speak now."""
-        return list(self._tts.speakers)
+        return list(self.speakers)
 
     async def plan(self, announcement: Announcement, *, ahead: bool = False) -> Job:
         """Choose the speaker and cut the text.
@@ -134,6 +144,16 @@ class Renderer:
             fresh += not rendering.cached
         return fresh
 
+    async def render_for_another(self, speaker: str, text: str, options: Mapping[str, Any]) -> AsyncIterator[Spoken]:
+        """Render for another node, with a speaker of this node's own, sentence by sentence.
+
+        Raises:
+            EngineError: it cannot be spoken.
+        """
+        job = await self._run(self._ahead, lambda: self._own(speaker, text, options))
+        for segment in job.plan.segments:
+            yield (await self._run(self._ahead, partial(self._render, job, segment))).spoken
+
     def close(self) -> None:
         """End the threads after the sentences they are at."""
         self._urgent.shutdown(wait=False, cancel_futures=True)
@@ -148,8 +168,15 @@ class Renderer:
         plan, starts = _plan_of(speaker, announcement, options)
         return Job(speaker, plan, asked if substitute else None, starts)
 
+    def _own(self, name: str, text: str, options: Mapping[str, Any]) -> Job:
+        own = self._tts.speakers
+        if name not in own:
+            message = f"there is no speaker {name} here that is ready; there are {', '.join(own)}"
+            raise VoiceNotAvailableError(message)
+        return Job(own[name], own[name].plan(text, **options))
+
     def _speaker(self, name: str) -> tuple[Speaker, bool]:
-        speakers = self._tts.speakers
+        speakers = self.speakers
         if name in speakers:
             return speakers[name], False
         for other in (self._default, EMBEDDED, *speakers):

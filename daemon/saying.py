@@ -153,7 +153,7 @@ class Saying:
             feeding.cancel()
             beginning.cancel()
             await asyncio.gather(feeding, beginning, return_exceptions=True)
-        return self._said(outcome, job)
+        return self._said(outcome, job if isinstance(job, Clip) else self._job or job)
 
     async def _prepare(self) -> tuple[Job | Clip, list[Piece], AsyncIterator[Piece]]:
         """Everything up to the first sentence: chime and speech are one stream, without a gap."""
@@ -171,8 +171,13 @@ class Saying:
             resume_at=self.item.resume_at,
             chime_rate=self._player.sample_rate,
             on_rendered=lambda rendering: self.timings.sentence(self._clock.monotonic(), cached=rendering.cached),
+            on_replaced=self._replaced,
         )
-        return job, await until_speech(pieces), pieces
+        opening = await until_speech(pieces)
+        return self._job, opening, pieces
+
+    def _replaced(self, job: Job) -> None:
+        self._job = job
 
     async def _unless_halted(self, work: Coroutine[Any, Any, _T]) -> _T | None:
         """The result of some work; None as soon as the saying is halted, however long the work may take."""

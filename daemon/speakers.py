@@ -57,7 +57,7 @@ class SpeakerKeeper:
         """
         await asyncio.to_thread(self._declare, config)
         failures = await self._prepare()
-        if failures and EMBEDDED not in self._tts.speakers:
+        if (failures or config.remote_speakers) and EMBEDDED not in self._tts.speakers:
             self._tts.load(EMBEDDED, source="openjtalk:mei")
             failures = await self._prepare()
         if not self._tts.speakers:
@@ -67,7 +67,7 @@ class SpeakerKeeper:
 
     def _declare(self, config: Config) -> None:
         """Off the loop: a speaker that is replaced first finishes the sentence that it is at."""
-        for name, speaker in config.speakers.items():
+        for name, speaker in config.own_speakers.items():
             self._tts.load(name, source=speaker.source, voice=speaker.name, **speaker.defaults())
 
     async def keep(self) -> None:

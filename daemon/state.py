@@ -27,6 +27,7 @@ def snapshot(
     audio: Mapping[str, Any],
     speakers: Mapping[str, bool],
     problems: Mapping[str, str],
+    quiet: Mapping[str, Any],
     now: datetime,
     zone: ZoneInfo,
 ) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def snapshot(
         audio: where sound goes, and what is wrong with it.
         speakers: whether each configured speaker is ready.
         problems: why those that are not are not.
+        quiet: whether it is quiet, and what is deferred.
         now: of the wall clock.
         zone: of the local times.
     """
@@ -55,6 +57,7 @@ def snapshot(
         "queue": announcer.waiting,
         "volume": announcer.mix.volume,
         "mute": announcer.mix.muted,
+        **quiet,
         "next": upcoming
         and {"id": upcoming.entry.id, "at": upcoming.due.astimezone(zone).isoformat(timespec="seconds")},
         "next_alarm": first and {"id": first.id, "at": _local(first.due, zone)},

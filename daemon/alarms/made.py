@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,6 +20,7 @@ from daemon.schedule.rules import check_days
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ONCE = "once"
+_LONGEST_TEXT = 1000
 _LIMIT = 200
 """So many alarms can be made."""
 
@@ -73,9 +75,13 @@ def made_alarm(alarm_id: str, definition: Mapping[str, Any], calendar: Calendar,
     if not isinstance(once, bool):
         message = f"once: true or false is expected, got {str(once)[:40]!r}"
         raise RequestError(message)
+    text = keys.pop("text", None)  # said as it is: what comes by message is never a template
+    if text is not None and not (isinstance(text, str) and 0 < len(text) <= _LONGEST_TEXT):
+        message = f"text: text of 1 to {_LONGEST_TEXT} characters is expected, got {str(text)[:40]!r}"
+        raise RequestError(message)
     try:
-        config = AlarmConfig.model_validate(keys)
-        alarm = config.alarm(alarm_id, once=once, made_here=True, is_template="text" not in keys)
+        alarm = AlarmConfig.model_validate(keys).alarm(alarm_id, once=once, made_here=True)
+        alarm = alarm if text is None else replace(alarm, text=text, is_template=False)
         check_days(alarm.rule, calendar)
     except ValidationError as error:
         raise RequestError("; ".join(_sentence(details) for details in error.errors())) from error

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
-_NOW = re.compile(r"\{\{\s*now\s*\|\s*time\s*\}\}")
+from daemon.briefings.words.template import compile_template
+from daemon.errors import TemplateFault
 
 
 def words(template: str, moment: datetime) -> str:
-    """A template at a moment."""
-    return _NOW.sub(f"{moment:%-H:%M}", template)
+    """What a template says at a local moment, which it calls ``now``.
+
+    Raises:
+        ValueError: it cannot be rendered.
+    """
+    try:
+        return compile_template(template).render({"now": moment})
+    except TemplateFault as error:
+        raise ValueError(str(error)) from error

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion
 
 from daemon import events
 from daemon.announcement import new_id
 from daemon.cli.common import err, fail, out, printable, read_config, text_or_stdin
-from daemon.mqtt.address import broker_address
-from daemon.mqtt.broker import Address
+from daemon.mqtt.address import Address, broker_address
+from daemon.mqtt.client import new_client
+from daemon.mqtt.problems import connection_failure
 from daemon.mqtt.topics import Topics
 
 _CONNECT_TIMEOUT = 5.0
@@ -37,7 +37,7 @@ def announce_text(explicit: Path | None, text: str, node: str | None, message: d
     try:
         client.connect(address.host, address.port)
     except OSError as error:
-        return fail(f"no broker answers at {address} ({error}); is the service running? start it with asagoe run")
+        return fail(f"{connection_failure(error, address)}; is the service running? start it with asagoe run")
     client.loop_start()
     try:
         return _converse(client, topics, body, arrivals, wait=wait and node != "all")
@@ -90,12 +90,7 @@ def _report(event: dict[str, Any]) -> int:
 
 
 def _client(address: Address, topics: Topics, arrivals: queue.Queue[Any]) -> paho.Client:
-    client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"asagoe-announce-{secrets.token_hex(4)}")
-    client.suppress_exceptions = True
-    if address.username is not None:
-        client.username_pw_set(address.username, address.password)
-    if address.tls is not None:
-        client.tls_set_context(address.tls)
+    client = new_client(address, f"asagoe-announce-{secrets.token_hex(4)}")
 
     def connected(client: paho.Client, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
         if reason.is_failure:

@@ -20,7 +20,9 @@ def check_configuration(explicit: Path | None) -> int:
     for name, speaker in config.speakers.items():
         options = ", ".join(f"{key} {value}" for key, value in speaker.defaults().items())
         mark = " (default)" if name == config.speaker_name else ""
-        speakers.add_row(f"{name}{mark}", speaker.source + (f" {speaker.name}" if speaker.name else ""), options)
+        remote = config.remote_speakers.get(name)
+        source = speaker.source if remote is None else f"node:{remote.node}"
+        speakers.add_row(f"{name}{mark}", source + (f" {speaker.name}" if speaker.name else ""), options)
     out.print(speakers)
     mqtt = config.mqtt
     broker = "none" if mqtt.broker == "none" else (mqtt.url or f"embedded on {mqtt.bind}:{mqtt.port}")

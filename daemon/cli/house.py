@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion
 
 from daemon.config import MqttConfig
 from daemon.errors import UnavailableError
 from daemon.mqtt.address import broker_address
-from daemon.mqtt.broker import Incoming
+from daemon.mqtt.client import new_client
+from daemon.mqtt.messages import Incoming
 
 _CONNECT_TIMEOUT = 3.0
 _SETTLE = 0.5
@@ -30,12 +30,7 @@ def retained_messages(config: MqttConfig, topics: Sequence[str]) -> list[Incomin
     except UnavailableError:
         return []
     arrivals: queue.Queue[Incoming] = queue.Queue()
-    client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"asagoe-briefing-{secrets.token_hex(4)}")
-    client.suppress_exceptions = True
-    if address.username is not None:
-        client.username_pw_set(address.username, address.password)
-    if address.tls is not None:
-        client.tls_set_context(address.tls)
+    client = new_client(address, f"asagoe-briefing-{secrets.token_hex(4)}")
 
     def connected(client: paho.Client, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
         if not reason.is_failure:

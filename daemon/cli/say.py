@@ -32,6 +32,9 @@ def say_text(
     name = speaker or config.speaker_name
     if name not in config.speakers:
         return fail(f"there is no speaker {name!r}; there are {', '.join(config.speakers)}")
+    if name in config.remote_speakers:
+        node = config.remote_speakers[name].node
+        return fail(f"the speech of {name} is made by node {node}; use asagoe announce, or another speaker")
     chosen = config.speakers[name]
     try:
         with TTS() as tts:

@@ -104,7 +104,7 @@ def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None
 
 def _facts(tts: TTS, config: Config, step: _Step) -> Iterator[SpeakerFacts]:
     """What each speaker is; all stay loaded until the last one is, since voices of a source share a part."""
-    for name, configured in config.speakers.items():
+    for name, configured in config.own_speakers.items():
         step(f"loading {name}")
         facts = SpeakerFacts(name, configured.source, configured.name, name == config.speaker_name)
         try:

@@ -100,11 +100,11 @@ def download_voices(
                 tts.load(voice, source=source)
         else:
             config, _ = read_config(explicit)
-            unknown = [speaker for speaker in speakers if speaker not in config.speakers]
+            unknown = [speaker for speaker in speakers if speaker not in config.own_speakers]
             if unknown:
-                return fail(f"there is no speaker {unknown[0]!r}; there are {', '.join(config.speakers)}")
+                return fail(f"there is no speaker {unknown[0]!r}; there are {', '.join(config.own_speakers)}")
             tts = TTS(device, mirrors=config.mirrors)
-            for speaker in speakers or config.speakers:
+            for speaker in speakers or config.own_speakers:
                 chosen = config.speakers[speaker]
                 tts.load(speaker, source=chosen.source, voice=chosen.name)
         with _bars() as progress:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, field_validator
 
 from daemon.alarms.alarm import Alarm, Snooze
+from daemon.briefings.words.template import TemplateText
 from daemon.chimes import NONE
 from daemon.config.base import Model, OneOrMore, speech_option
 from daemon.config.schedule import RuleConfig
@@ -58,7 +59,7 @@ class AlarmConfig(RuleConfig):
     """An alarm: it rings until somebody answers it."""
 
     name: str = Field(default="", max_length=80, description="for people, as Home Assistant shows it")
-    text: str = Field(
+    text: TemplateText = Field(
         default=DEFAULT_TEXT, max_length=1000, description="what is said; a template, `now` is its moment"
     )
     sound: str | None = Field(
@@ -109,14 +110,13 @@ class AlarmConfig(RuleConfig):
             raise ValueError(message)
         return value
 
-    def alarm(self, alarm_id: str, *, once: bool = False, made_here: bool = False, is_template: bool = True) -> Alarm:
+    def alarm(self, alarm_id: str, *, once: bool = False, made_here: bool = False) -> Alarm:
         """The alarm as a frozen value."""
         options = self.model_dump(include={"style", "speed", "pitch", "intonation"}, exclude_none=True)
         return Alarm(
             alarm_id,
             self.rule(),
             self.text,
-            is_template=is_template,
             name=self.name,
             sound=None if self.sound == NONE else self.sound,
             speaker=self.speaker,

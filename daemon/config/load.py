@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -15,6 +16,7 @@ from pydantic_core import ErrorDetails
 from daemon.chimes import NONE, chime_names, chime_path
 from daemon.config.briefings import SectionConfig, known_kinds
 from daemon.config.models import Config
+from daemon.config.quiet import QuietRangeConfig, VolumeRangeConfig
 from daemon.config.schedule import RuleConfig
 from daemon.config.secrets import secrets_of
 from daemon.config.values import Secret
@@ -173,6 +175,10 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
 def _name_faults(config: Config) -> Iterator[tuple[Path_, str]]:
     """Names that are used twice, and those of briefings that there are not."""
     wanted: list[tuple[Path_, str | None]] = []
+    for name, alarm in config.alarms.items():
+        if alarm.then is not None and alarm.then.briefing not in config.briefings:
+            known = ", ".join(config.briefings) or "none"
+            yield ("alarms", name, "then"), f"there is no briefing {alarm.then.briefing!r}; there are {known}"
     for index, entry in enumerate(config.schedule):
         name = entry.id or f"schedule-{index + 1}"
         if name in config.alarms:
@@ -206,11 +212,23 @@ def _speaker_faults(config: Config) -> Iterator[tuple[Path_, str]]:
     for path, name in wanted:
         if name is not None and name not in config.speakers:
             yield path, f"{name!r} is not one of speakers: {', '.join(config.speakers)}"
-    for name, speaker in config.speakers.items():
+    for name, speaker in config.own_speakers.items():
         try:
             parse_source(speaker.source)
         except EngineError as error:
             yield ("speakers", name, "source"), str(error)
+    yield from _remote_faults(config)
+
+
+def _remote_faults(config: Config) -> Iterator[tuple[Path_, str]]:
+    for name, remote in config.remote_speakers.items():
+        path = ("render_on",) if config.speakers[name].node is None else ("speakers", name, "source")
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", remote.node):
+            yield path, f"the name of a node is expected after node:, got {remote.node!r}"
+        elif remote.node == config.node:
+            yield path, f"{remote.node} is this node itself; name another, or leave this out"
+        elif config.mqtt.broker == "none":
+            yield path, "another node is reached by MQTT, and mqtt.broker is none"
 
 
 def _calendar_faults(config: Config) -> Iterator[tuple[Path_, str]]:
@@ -228,13 +246,20 @@ def _rule_faults(config: Config) -> Iterator[tuple[Path_, str]]:
     calendar = config.calendar
     holders: list[tuple[Path_, RuleConfig]] = [(("schedule", i), entry) for i, entry in enumerate(config.schedule)]
     holders += [(("alarms", name), alarm) for name, alarm in config.alarms.items()]
+    unclear = f"whose holidays are meant is not clear from the time zone {calendar.zone.key}; add "
+    unclear += "holidays: {country: JP} (or another country, or none) to the file"
+    ranges: dict[str, Sequence[QuietRangeConfig | VolumeRangeConfig]]
+    ranges = {"quiet_hours": config.quiet_hours, "volumes": config.volumes}
+    for key, items in ranges.items():
+        for index, item in enumerate(items):
+            if item.span.days.needs_holidays and not calendar.knows_holidays:
+                yield (key, index, "days"), unclear
     for path, holder in holders:
         rule = holder.rule()
         if rule.needs_place and calendar.place is None:
             yield (*path, "at"), "the sun needs a place; add place: {latitude: …, longitude: …} to the file"
         if rule.needs_holidays and not calendar.knows_holidays:
-            message = f"whose holidays are meant is not clear from the time zone {calendar.zone.key}; add "
-            yield (*path, "days"), message + "holidays: {country: JP} (or another country, or none) to the file"
+            yield (*path, "days"), unclear
             continue
         try:
             check_days(rule, calendar)

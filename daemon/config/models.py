@@ -15,9 +15,11 @@ from daemon.config.base import Model
 from daemon.config.briefings import BriefingConfig
 from daemon.config.calendar import HolidaysConfig, PlaceConfig, calendar_of
 from daemon.config.mqtt import MqttConfig
+from daemon.config.quiet import QuietRangeConfig, VolumeRangeConfig
 from daemon.config.schedule import ScheduleEntryConfig
-from daemon.config.speakers import SpeakerConfig
+from daemon.config.speakers import RemoteSpeakerConfig, SpeakerConfig
 from daemon.config.values import Identifier, Zone
+from daemon.quiet import QuietPlan
 from daemon.schedule.calendar import Calendar
 from engine import Dictionary
 
@@ -40,12 +42,22 @@ class Config(Model):
         default={"mei": SpeakerConfig()}, min_length=1, description="voices under names"
     )
     default_speaker: str | None = Field(default=None, description="default: the first of speakers")
+    render_on: Identifier | None = Field(
+        default=None,
+        description="another node that makes the speech of all speakers that name no source: this one only plays it",
+    )
     mirrors: dict[str, list[str]] = Field(
         default={}, description="for a source of speakers, others that hold the same voices, asked in turn"
     )
     audio: AudioConfig = AudioConfig()
     mqtt: MqttConfig = MqttConfig()
     announcements: AnnouncementsConfig = AnnouncementsConfig()
+    quiet_hours: list[QuietRangeConfig] = Field(
+        default=[], description="hours in which not everything is said; the first that applies decides"
+    )
+    volumes: list[VolumeRangeConfig] = Field(
+        default=[], description="hours with a volume of their own; the first that applies decides"
+    )
     dictionary: str | None = Field(
         default=None, min_length=1, description="YAML file of your own words and readings, relative to this file"
     )
@@ -95,6 +107,36 @@ class Config(Model):
     def calendar(self) -> Calendar:
         """The world that rules are planned in: zone, holidays, place."""
         return calendar_of(self.zone, self.holidays, self.place)
+
+    @property
+    def remote_speakers(self) -> dict[str, RemoteSpeakerConfig]:
+        """The speakers whose speech another node makes."""
+        found = {}
+        for name, speaker in self.speakers.items():
+            node = speaker.node
+            if node is None and "source" not in speaker.model_fields_set:
+                node = self.render_on
+            if node is not None:
+                there = speaker.name or (name if "speakers" in self.model_fields_set else None)
+                found[name] = RemoteSpeakerConfig(node, there)
+        return found
+
+    @property
+    def own_speakers(self) -> dict[str, SpeakerConfig]:
+        """The speakers whose voices are on this machine."""
+        return {name: speaker for name, speaker in self.speakers.items() if name not in self.remote_speakers}
+
+    @property
+    def quiet_plan(self) -> QuietPlan:
+        """Quiet hours, and volumes by time of day."""
+        return QuietPlan(
+            self.calendar,
+            tuple(item.range for item in self.quiet_hours),
+            tuple(item.range for item in self.volumes),
+            self.announcements.deferred_summary,
+            self.announcements.defaults.chime,
+            self.announcements.max_queue,
+        )
 
     @property
     def speaker_name(self) -> str:

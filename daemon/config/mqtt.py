@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -9,6 +10,9 @@ from pydantic import Field, field_validator, model_validator
 
 from daemon.config.base import Model
 from daemon.config.values import Duration, Secret
+
+_NO_TEXT = ("unicode_escape", "raw_unicode_escape", "idna", "punycode", "undefined")
+_URL_HELP = "mqtt://HOST:PORT, mqtts://HOST:PORT (TLS), or by WebSockets ws://HOST:PORT/PATH, wss://HOST:PORT/PATH"
 
 
 class TlsConfig(Model):
@@ -31,7 +35,7 @@ class MqttConfig(Model):
 
     url: str | None = Field(
         default=None,
-        description="mqtt://HOST:PORT or mqtts://HOST:PORT; without it a broker is started inside the service",
+        description=f"{_URL_HELP}; without it a broker is started inside the service",
     )
     broker: Literal["embedded", "none"] | None = Field(
         default=None, description="`embedded` starts a broker inside the service, `none` does without MQTT"
@@ -42,6 +46,23 @@ class MqttConfig(Model):
     username: str | None = None
     password: Secret | None = Field(default=None, description="text, or {credential: NAME}, {file: PATH}, {env: NAME}")
     tls: TlsConfig | None = None
+    second_encoding: str | None = Field(
+        default=None,
+        description="how payloads are read that are not UTF-8, for example cp932; default: they are refused",
+    )
+    hermes: bool = Field(default=True, description="also understand hermes/tts/say, the topic of Rhasspy and Hermes")
+    hermes_sites: list[str] = Field(
+        default=["default"],
+        max_length=64,
+        description="values of siteId that this node answers to, besides its name, its groups and `all`",
+    )
+    render_timeout: Duration = Field(
+        default=3.0,
+        description="how long another node that renders for this one may be silent before the embedded voice speaks",
+    )
+    render_for_others: bool = Field(
+        default=True, description="make the speech of nodes that name this one in render_on or in a speaker's source"
+    )
     base_topic: str = Field(
         default="asagoe", pattern=r"^[^+#\s/]+(/[^+#\s/]+)*$", description="first part of all topics"
     )
@@ -55,6 +76,27 @@ class MqttConfig(Model):
             raise ValueError(message)
         return value
 
+    @field_validator("second_encoding")
+    @classmethod
+    def _encoding_exists(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                is_text = codecs.lookup(value).name.replace("-", "_") not in _NO_TEXT and b"a".decode(value) == "a"
+            except (LookupError, ValueError, TypeError):
+                is_text = False
+            if not is_text:
+                message = "the name of an encoding of text such as cp932 or euc_jp is expected"
+                raise ValueError(message)
+        return value
+
+    @field_validator("render_timeout")
+    @classmethod
+    def _render_timeout_range(cls, value: float) -> float:
+        if not 0.5 <= value <= 60:
+            message = "a duration from 0.5s to 60s is expected"
+            raise ValueError(message)
+        return value
+
     @field_validator("url")
     @classmethod
     def _url_form(cls, value: str | None) -> str | None:
@@ -62,12 +104,14 @@ class MqttConfig(Model):
             return None
         parts = urlsplit(value)
         try:
-            bad = parts.scheme not in ("mqtt", "mqtts") or not parts.hostname or parts.path.strip("/")
-            _ = parts.port
+            known = parts.scheme in ("mqtt", "mqtts", "ws", "wss")
+            path = bool(parts.path.strip("/")) and parts.scheme not in ("ws", "wss")
+            # The codec of host names refuses what no name server could know; paho would meet it again and again.
+            bad = not known or not parts.hostname or path or not parts.hostname.encode("idna") or parts.port == 0
         except ValueError:
             bad = True
         if bad:
-            message = "mqtt://HOST:PORT or mqtts://HOST:PORT is expected"
+            message = "mqtt://HOST:PORT, mqtts://HOST:PORT, ws://HOST:PORT/PATH or wss://HOST:PORT/PATH is expected"
             raise ValueError(message)
         if parts.password:
             message = "the password does not belong into the address; use the key password"

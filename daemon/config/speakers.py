@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -10,11 +11,30 @@ from daemon.config.base import Model, speech_option
 from engine import SpeechOptions
 from engine.errors import EngineError
 
+NODE = "node:"
+"""Begins a source that is another node."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSpeakerConfig:
+    """A speaker that another node speaks.
+
+    Attributes:
+        node: its name.
+        speaker: the speaker's name there; None for that node's default.
+    """
+
+    node: str
+    speaker: str | None
+
 
 class SpeakerConfig(Model):
     """A voice under a name."""
 
-    source: str = Field(default="openjtalk:mei", description="where the voice comes from, for example openjtalk:mei")
+    source: str = Field(
+        default="openjtalk:mei",
+        description="where the voice comes from, for example openjtalk:mei; node:NAME is another node",
+    )
     name: str | None = Field(default=None, description="the voice's name at the source, where it differs")
     style: str | None = Field(default=None, description="an emotion of the voice")
     style_weight: float | None = speech_option("style_weight")
@@ -27,6 +47,11 @@ class SpeakerConfig(Model):
     volume: float | None = speech_option("volume")
     speaker_id: int | None = speech_option("speaker_id")
     seed: int | None = speech_option("seed")
+
+    @property
+    def node(self) -> str | None:
+        """The node that makes its speech, where it is another."""
+        return self.source.removeprefix(NODE) if self.source.startswith(NODE) else None
 
     def defaults(self) -> dict[str, Any]:
         """The speech options that requests to this speaker start from."""

@@ -9,102 +9,54 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
-import ssl
+import os
+import socket
+import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.enums import LogLevel, MQTTErrorCode, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from daemon.mqtt.address import Address
+from daemon.mqtt.client import Client, new_client
+from daemon.mqtt.heartbeat import LOST_AFTER, Heartbeat
+from daemon.mqtt.messages import Incoming, Will
+from daemon.mqtt.patience import Patience
+from daemon.mqtt.problems import (
+    SESSION_TAKEN_OVER,
+    UNSUPPORTED_VERSION,
+    connection_failure,
+    refusal,
+    tls_failure,
+    twin,
+)
+from daemon.mqtt.redelivery import Redelivery
+
 _log = logging.getLogger("asagoe.mqtt")
+_paho_log = logging.getLogger("asagoe.mqtt.paho")
 
 MQTT_5 = MQTTProtocolVersion.MQTTv5
 MQTT_3_1_1 = MQTTProtocolVersion.MQTTv311
 
-_UNSUPPORTED_VERSION = 132  # reason code 0x84 of MQTT 5, section 3.2.2.2
 _MAX_QUEUED = 20_000
 """Messages that wait for the broker's acknowledgement: a burst of a thousand announcements has four events each."""
 _MAX_AWAY = 200
 """Messages that are kept while the broker is away; what is newer than these is told by the retained state."""
-_RECONNECT = (1, 60)
+_MAX_PACKET = 4_194_304
+"""Bytes; a broker of MQTT 5 keeps larger messages to itself. Without a bound one message could take all memory."""
 _STOP_TIMEOUT = 2.5
 _FLUSH_TIMEOUT = 1.5
-_SHORT_LIVED = 5.0
-_SUSPICIOUS = 3
+_LASTING = 60.0
+"""Seconds after which a connection was sound: what goes wrong after it is told again."""
 _ANSWER_TIMEOUT = 5.0
 _HANG_UPS = 2
 """So many connections that were closed without an answer, and the other version of MQTT is tried. A broker that knows
 only 3.1.1 may answer a CONNECT of MQTT 5 with a refusal, hang up, or wait for ever for the rest of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A message from the broker.
-
-    Attributes:
-        topic: it was published to.
-        payload: its bytes.
-        retained: whether the broker had kept it: it is old, nobody sent it just now.
-        accepted: call when the message needs no second delivery.
-    """
-
-    topic: str
-    payload: bytes
-    retained: bool
-    accepted: Callable[[], None] = field(default=lambda: None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Will:
-    """What the broker publishes when the connection breaks."""
-
-    topic: str
-    payload: str
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where the broker is, and how to get in.
-
-    Attributes:
-        host: name or address.
-        port: TCP port.
-        tls: context for an encrypted connection, or None.
-        username: or None.
-        password: or None.
-    """
-
-    host: str
-    port: int
-    tls: ssl.SSLContext | None = None
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-class Broker(Protocol):
-    """A connection that keeps itself up. All calls and callbacks are on the event loop."""
-
-    def start(self) -> None:
-        """Begin to connect, and to reconnect for ever."""
-
-    async def stop(self) -> None:
-        """Send what is waiting, for a moment, and disconnect cleanly."""
-
-    def publish(self, topic: str, payload: str, *, retain: bool = False, qos: int = 1) -> None:
-        """Publish, or queue while the connection is down; QoS 0 is dropped then."""
-
-    @property
-    def connected(self) -> bool:
-        """Whether messages get through now."""
 
 
 class PahoBroker:
@@ -113,11 +65,13 @@ class PahoBroker:
     Args:
         address: of the broker.
         client_id: fixed, so that the session survives a restart.
-        topics: filters to subscribe to, at QoS 1.
+        topics: filters to subscribe to, at QoS 1: the broker keeps messages while we are away.
+        passing: filters of messages that mean something only now, at QoS 0.
+        heartbeat: topic of our own, for messages to ourselves that prove the way through the broker; None for none.
         will: published by the broker when the connection breaks.
         session_expiry: seconds for which an MQTT 5 broker keeps messages for us while we are away. MQTT 3.1.1 knows
             no such bound and would deliver messages of any age, so there a clean session is taken.
-        keepalive: seconds.
+        keepalive: seconds; also between two heartbeats.
         on_message: gets every message.
         on_connection: told whether the connection is up, after the subscriptions were sent.
         protocol: version of MQTT that is tried first.
@@ -129,6 +83,8 @@ class PahoBroker:
         *,
         client_id: str,
         topics: Sequence[str],
+        passing: Sequence[str] = (),
+        heartbeat: str | None = None,
         will: Will,
         session_expiry: int,
         keepalive: int,
@@ -138,30 +94,53 @@ class PahoBroker:
     ) -> None:
         self._address = address
         self._client_id = client_id
-        self._topics = tuple(topics)
+        self._subscriptions = [(topic, 1) for topic in topics] + [(topic, 0) for topic in passing]
+        if heartbeat is not None:
+            self._subscriptions.append((heartbeat, 0))
+        self._heartbeat_topic = heartbeat
+        self._heartbeat = Heartbeat()
+        self._redelivery = Redelivery()
+        self._patience = Patience()
         self._will = will
         self._session_expiry = session_expiry
         self._keepalive = keepalive
         self._on_message = on_message
         self._on_connection = on_connection
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._client: paho.Client | None = None
+        self._client: Client | None = None
         self._connected = False
-        self._last_problem: str | None = None
+        self._told: set[str] = set()
+        self._problem: str | None = None
         self._switching: asyncio.Task[None] | None = None
         self._unanswered = 0
         self._kept = 0
         self._proved = False  # whether the broker has answered in this version of MQTT
         self._connected_at = 0.0
-        self._short_lived = 0
+        self._connections = 0
         self._last: paho.MQTTMessageInfo | None = None
+        self._tls_alert: str | None = None  # of the connection at hand; set in paho's thread
         self._answer_timer: asyncio.TimerHandle | None = None
+        self._beat_timer: asyncio.TimerHandle | None = None
+        self._revival: asyncio.TimerHandle | None = None
         self.protocol = protocol
 
     @property
     def connected(self) -> bool:
         """Whether the broker has acknowledged the connection."""
         return self._connected
+
+    def report(self) -> dict[str, Any]:
+        """How the connection is, fit for JSON; times in milliseconds."""
+        trip = self._heartbeat.round_trip
+        return {
+            "connected": self._connected,
+            "protocol": "5" if self.protocol == MQTT_5 else "3.1.1",
+            "heartbeat": self._heartbeat.state if self._connected else "lost",
+            "round_trip_ms": None if trip is None else round(trip * 1000, 1),
+            "connections": self._connections,
+            "redelivered": self._redelivery.count,
+            "problem": self._problem,
+        }
 
     def start(self) -> None:
         """Begin to connect."""
@@ -175,47 +154,51 @@ class PahoBroker:
         if client is None:
             return
         self._stop_timer()
+        for timer in (self._beat_timer, self._revival):
+            if timer is not None:
+                timer.cancel()
         if self._switching is not None:
             self._switching.cancel()
         await _disconnected(client, self._last if self._connected else None)
         self._connected = False
 
-    def publish(self, topic: str, payload: str, *, retain: bool = False, qos: int = 1) -> None:
+    def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, qos: int = 1) -> None:
         """Publish, or keep while the connection is down (QoS 1, at most 200)."""
         if self._client is None:
             return
         if not self._connected:
+            if qos == 0:
+                return
             self._kept += 1
             if self._kept > _MAX_AWAY:
                 return
-        info = self._last = self._client.publish(topic, payload.encode("utf-8"), qos=qos, retain=retain)
+        body = payload.encode("utf-8") if isinstance(payload, str) else payload
+        info = self._client.publish(topic, body, qos=qos, retain=retain)
+        if qos:
+            self._last = info
         if info.rc == MQTTErrorCode.MQTT_ERR_QUEUE_SIZE:
             _log.warning("%d messages wait for the broker; one on %s is lost", _MAX_QUEUED, topic)
 
-    def _new_client(self) -> paho.Client:
+    def _new_client(self) -> Client:
         v5 = self.protocol == MQTT_5
-        client = paho.Client(
-            CallbackAPIVersion.VERSION2,
-            client_id=self._client_id,
+        client = new_client(
+            self._address,
+            self._client_id,
             protocol=self.protocol,
             clean_session=None if v5 else True,
             manual_ack=True,
         )
-        client.suppress_exceptions = True  # an exception must not end the thread; callbacks have none to raise anyway
-        client.enable_logger(logging.getLogger("asagoe.mqtt.paho"))
         client.max_queued_messages_set(_MAX_QUEUED)
-        low, high = _RECONNECT
-        client.reconnect_delay_set(low + random.random(), high + 10 * random.random())  # type: ignore[arg-type]  # noqa: S311
+        client.reconnect_delay_set(*self._patience.pauses())  # type: ignore[arg-type]  # paho reckons with floats
         client.will_set(self._will.topic, self._will.payload, qos=1, retain=True)
-        if self._address.username is not None:
-            client.username_pw_set(self._address.username, self._address.password)
-        if self._address.tls is not None:
-            client.tls_set_context(self._address.tls)
+        client.on_log = self._logged_in_thread
         client.on_socket_open = self._opened_in_thread
         client.on_connect = self._connected_in_thread
         client.on_connect_fail = self._failed_in_thread
         client.on_disconnect = self._disconnected_in_thread
+        client.on_subscribe = self._subscribed_in_thread
         client.on_message = self._message_in_thread
+        client.on_end = lambda error: self._hand_over(self._on_thread_end, client, error)
         return client
 
     def _connect(self) -> None:
@@ -224,6 +207,7 @@ class PahoBroker:
         if self.protocol == MQTT_5:
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
             properties.SessionExpiryInterval = self._session_expiry
+            properties.MaximumPacketSize = _MAX_PACKET
             options = {"clean_start": False, "properties": properties}
         # In this order the first attempt is made at once; the other way round it waits for a whole reconnect delay.
         self._client.connect_async(self._address.host, self._address.port, self._keepalive, **options)
@@ -231,23 +215,47 @@ class PahoBroker:
 
     # In paho's thread: hand over, nothing else.
 
+    def _logged_in_thread(self, _client: paho.Client, _data: Any, level: int, text: str) -> None:
+        if level in (LogLevel.MQTT_LOG_ERR, LogLevel.MQTT_LOG_WARNING):
+            # An alert that comes after the handshake is told nowhere else.
+            self._tls_alert = tls_failure(text) or self._tls_alert
+            _paho_log.debug("%s", text)  # once at every attempt to connect: for whoever looks for more than the cause
+
     def _opened_in_thread(self, client: paho.Client, _data: Any, _socket: Any) -> None:
+        self._tls_alert = None
         self._hand_over(self._on_open, client)
 
     def _connected_in_thread(
-        self, client: paho.Client, _data: Any, _flags: Any, reason: ReasonCode, _properties: Any
+        self, client: paho.Client, _data: Any, flags: paho.ConnectFlags, reason: ReasonCode, _properties: Any
     ) -> None:
         if not reason.is_failure:
-            client.subscribe([(topic, 1) for topic in self._topics])
-        self._hand_over(self._on_connect, client, reason)
+            client.subscribe(self._subscriptions)
+        self._hand_over(self._on_connect, client, reason, flags.session_present)
+
+    def _subscribed_in_thread(
+        self, client: paho.Client, _data: Any, _mid: int, reasons: list[ReasonCode], _properties: Any
+    ) -> None:
+        refused = [topic for (topic, _), reason in zip(self._subscriptions, reasons, strict=False) if reason.is_failure]
+        if refused:
+            problem = (
+                f"the broker at {self._address} does not let us listen to {', '.join(refused)}; let its rules allow it"
+            )
+            self._hand_over(self._on_problem, client, problem)
 
     def _failed_in_thread(self, client: paho.Client, _data: Any) -> None:
-        self._hand_over(self._on_problem, client, f"no connection to the broker at {self._address}")
+        # paho calls this while it handles the error, which it gives to nobody.
+        problem = connection_failure(sys.exception(), self._address, tls=self._address.tls is not None)
+        self._hand_over(self._on_problem, client, problem)
 
     def _disconnected_in_thread(
-        self, client: paho.Client, _data: Any, _flags: Any, reason: ReasonCode, _properties: Any
+        self,
+        client: paho.Client,
+        _data: Any,
+        flags: paho.DisconnectFlags,
+        reason: ReasonCode,
+        _properties: Any,
     ) -> None:
-        self._hand_over(self._on_disconnect, client, str(reason))
+        self._hand_over(self._on_disconnect, client, reason, flags.is_disconnect_packet_from_server, self._tls_alert)
 
     def _message_in_thread(self, client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
         mid, qos = message.mid, message.qos
@@ -256,8 +264,9 @@ class PahoBroker:
             if qos:
                 client.ack(mid, qos)
 
-        incoming = Incoming(message.topic, bytes(message.payload), bool(message.retain), accepted)
-        self._hand_over(self._on_message, incoming)
+        expires_in = getattr(message.properties, "MessageExpiryInterval", None)
+        incoming = Incoming(message.topic, bytes(message.payload), bool(message.retain), accepted, expires_in)
+        self._hand_over(self._on_arrival, client, incoming, (mid, bool(message.dup)) if qos else None)
 
     def _hand_over(self, action: Callable[..., None], *arguments: Any) -> None:
         assert self._loop is not None  # noqa: S101
@@ -268,20 +277,34 @@ class PahoBroker:
 
     # On the event loop.
 
-    def _on_open(self, client: paho.Client) -> None:
+    def _on_arrival(self, client: Client, message: Incoming, packet: tuple[int, bool] | None) -> None:
+        if client is not self._client:
+            return  # not acknowledged: it comes again
+        if message.topic == self._heartbeat_topic:
+            self._heartbeat_arrived(client, message)
+        elif packet is not None and self._redelivery.is_repeated(*packet, message.topic, message.payload):
+            _log.debug("a message on %s was delivered again; it was handled before", message.topic)
+            message.accepted()
+        else:
+            self._on_message(message)
+
+    def _on_open(self, client: Client) -> None:
         if client is self._client:
             self._stop_timer()
             loop = asyncio.get_running_loop()
-            self._answer_timer = loop.call_later(_ANSWER_TIMEOUT, self._no_answer, client, False)
+            self._answer_timer = loop.call_later(_ANSWER_TIMEOUT, self._no_answer, client, False, None)
 
-    def _no_answer(self, client: paho.Client, hung_up: bool) -> None:
+    def _no_answer(self, client: Client, hung_up: bool, alert: str | None) -> None:
         """A connection was opened and the broker said nothing, or hung up."""
         self._stop_timer()
         if client is not self._client:
             return
         self._unanswered += 1
-        self._on_problem(client, f"the broker at {self._address} does not answer")
-        if not self._proved and (not hung_up or self._unanswered >= _HANG_UPS):
+        did = "hangs up without an answer" if hung_up else "does not answer"
+        self._on_problem(
+            client, f"the broker at {self._address} {f'refuses the connection: {alert}' if alert else did}"
+        )
+        if not self._proved and alert is None and (not hung_up or self._unanswered >= _HANG_UPS):
             self._switch(client)
 
     def _stop_timer(self) -> None:
@@ -289,27 +312,32 @@ class PahoBroker:
             self._answer_timer.cancel()
             self._answer_timer = None
 
-    def _on_connect(self, client: paho.Client, reason: ReasonCode) -> None:
+    def _on_connect(self, client: Client, reason: ReasonCode, session_present: bool) -> None:
         if client is not self._client:
             return
         self._stop_timer()
-        if reason.value == _UNSUPPORTED_VERSION and self.protocol == MQTT_5:
+        if reason.value == UNSUPPORTED_VERSION and self.protocol == MQTT_5:
             _log.info("the broker at %s does not speak MQTT 5; going on with 3.1.1", self._address)
             self._switch(client)
         elif reason.is_failure:
-            self._on_problem(client, f"the broker at {self._address} refuses the connection: {reason}")
+            self._on_problem(client, refusal(reason.value, str(reason), self._address, self._client_id))
         else:
             version = "5" if self.protocol == MQTT_5 else "3.1.1"
             _log.info("connected to the broker at %s with MQTT %s", self._address, version)
-            self._last_problem = None
+            self._problem = None
             self._unanswered = 0
             self._proved = True
             self._connected = True
+            self._connections += 1
             self._connected_at = asyncio.get_running_loop().time()
             self._kept = 0
+            if not session_present:
+                self._redelivery.forget()
+            self._heartbeat.connected()
+            self._beat()
             self._on_connection(True)
 
-    def _switch(self, old: paho.Client) -> None:
+    def _switch(self, old: Client) -> None:
         """Go on with the other version of MQTT: a client keeps its version for life."""
         self._unanswered = 0
         self.protocol = MQTT_3_1_1 if self.protocol == MQTT_5 else MQTT_5
@@ -321,35 +349,98 @@ class PahoBroker:
 
         self._switching = asyncio.create_task(change_over(), name="switch the version of MQTT")
 
-    def _on_disconnect(self, client: paho.Client, reason: str) -> None:
+    def _on_disconnect(self, client: Client, reason: ReasonCode, by_broker: bool, alert: str | None) -> None:
         if client is not self._client:
             return
         if self._answer_timer is not None:
-            self._no_answer(client, hung_up=True)
+            self._no_answer(client, hung_up=True, alert=alert)
         elif self._connected:
-            _log.warning("the connection to the broker at %s broke: %s; trying again", self._address, reason)
-            self._connected = False
-            self._count_short_lived()
-            self._on_connection(False)
+            self._lost(client, str(reason), taken_over=by_broker and reason.value == SESSION_TAKEN_OVER)
 
-    def _count_short_lived(self) -> None:
-        """A broker ends a connection when another client comes with the same id: two of them end each other."""
+    def _lost(self, client: Client, reason: str, *, taken_over: bool = False) -> None:
+        self._connected = False
+        if self._beat_timer is not None:
+            self._beat_timer.cancel()
+        self._problem = f"the connection to the broker at {self._address} broke: {reason}"
         lasted = asyncio.get_running_loop().time() - self._connected_at
-        self._short_lived = self._short_lived + 1 if lasted < _SHORT_LIVED else 0
-        if self._short_lived == _SUSPICIOUS:
-            _log.warning(
-                "connections last only moments: perhaps another client has the client id %r too; give each its own "
-                "node or mqtt.client_id",
-                self._client_id,
-            )
+        if lasted >= _LASTING:
+            self._told.clear()
+        _log.warning("%s; trying again", self._problem)
+        # A broker ends a connection when another client comes with the same id: two of them end each other.
+        if self._patience.ended(lasted, taken_over=taken_over) or taken_over:
+            self._on_problem(client, twin(self._client_id, certain=taken_over))
+        client.reconnect_delay_set(*self._patience.pauses())  # type: ignore[arg-type]
+        self._on_connection(False)
 
-    def _on_problem(self, client: paho.Client, problem: str) -> None:
-        if client is self._client and problem != self._last_problem:  # once, not at every attempt
-            self._last_problem = problem
+    def _on_problem(self, client: Client, problem: str) -> None:
+        if client is not self._client:
+            return
+        self._problem = problem
+        if problem not in self._told:  # once, not at every attempt
+            self._told.add(problem)
             _log.warning("%s; trying again until it works", problem)
 
+    # The heartbeat.
 
-async def _disconnected(client: paho.Client, last: paho.MQTTMessageInfo | None = None) -> None:
+    def _beat(self) -> None:
+        """Send a message to ourselves; when messages do not come back any more, have a new connection."""
+        client = self._client
+        if self._heartbeat_topic is None or client is None or not self._connected:
+            return
+        payload = self._heartbeat.beat(asyncio.get_running_loop().time())
+        if self._heartbeat.state == "lost":
+            self._on_problem(client, f"the broker at {self._address} passes on nothing any more; connecting anew")
+            _hang_up(client)
+            return
+        if self._heartbeat.unanswered:
+            problem = f"the broker at {self._address} does not return our messages on {self._heartbeat_topic}"
+            if problem not in self._told:
+                self._told.add(problem)
+                _log.warning("%s after %d of them; let its rules allow that topic", problem, LOST_AFTER)
+        self._redelivery.beat()
+        self.publish(self._heartbeat_topic, payload, qos=0, retain=True)
+        self._beat_timer = asyncio.get_running_loop().call_later(self._keepalive, self._beat)
+
+    def _heartbeat_arrived(self, client: Client, message: Incoming) -> None:
+        message.accepted()
+        payload = message.payload.decode("utf-8", "replace")
+        if message.retained:
+            other = self._heartbeat.twin(payload)
+            if other is not None:
+                self._patience.ended(0.0, taken_over=True)
+                self._on_problem(client, twin(self._client_id, certain=True, who=other))
+        elif self._heartbeat.heard(payload, asyncio.get_running_loop().time()):
+            self._redelivery.beat_returned()
+
+    # The end of paho's thread.
+
+    def _on_thread_end(self, client: Client, error: Exception | None) -> None:
+        if client is not self._client:
+            return  # it was asked to end
+        self._stop_timer()
+        self._on_problem(client, connection_failure(error, self._address))
+        if error is not None:
+            _log.debug("paho's thread ended", exc_info=error)
+        if self._connected:
+            self._lost(client, "its thread ended")
+        else:
+            self._patience.failed()
+        self._revival = asyncio.get_running_loop().call_later(self._patience.pauses()[0], self._revive, client)
+
+    def _revive(self, client: Client) -> None:
+        if client is self._client:
+            self._connect()
+
+
+def _hang_up(client: Client) -> None:
+    """End the connection below paho: its thread notices, tells, and connects again, and loses nothing that waits."""
+    connection = client.socket()
+    if connection is not None:
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as twin:
+            twin.shutdown(socket.SHUT_RDWR)
+
+
+async def _disconnected(client: Client, last: paho.MQTTMessageInfo | None = None) -> None:
     """Wait until ``last`` is acknowledged, disconnect, and wait for paho's thread; not for long, it may be stuck."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,8 +18,10 @@ from daemon.commands import Commands
 from daemon.config import AnnouncementsConfig
 from daemon.errors import RequestError
 from daemon.events import Event
-from daemon.mqtt.broker import Broker, Incoming
-from daemon.mqtt.payloads import decode, parse_announcement
+from daemon.mqtt.envelope import parse_envelope
+from daemon.mqtt.messages import Broker, Incoming
+from daemon.mqtt.payloads import parse_announcement
+from daemon.mqtt.strict import decode
 from daemon.mqtt.topics import Topics
 
 _log = logging.getLogger("asagoe.mqtt")
@@ -27,6 +31,10 @@ ONLINE, OFFLINE, STOPPED = "online", "offline", "stopped"
 
 _STATE_DELAY = 0.05
 """Changes within this many seconds are published as one."""
+_REMEMBERED = 500
+"""So many ids of commands are remembered: one that comes twice is carried out once."""
+_MOST_TOLD = 100
+"""So many topics with retained messages are named in the log, each once."""
 
 
 class Gateway:
@@ -41,6 +49,7 @@ class Gateway:
         zone: of times without an offset.
         snapshot: gives the state as a JSON object.
         health: gives the health as a JSON object.
+        second_encoding: tried where a payload is not UTF-8.
     """
 
     def __init__(
@@ -54,6 +63,7 @@ class Gateway:
         zone: ZoneInfo,
         snapshot: Callable[[], dict[str, Any]],
         health: Callable[[], dict[str, Any]],
+        second_encoding: str | None = None,
     ) -> None:
         self._announcer = announcer
         self._commands = commands
@@ -66,12 +76,26 @@ class Gateway:
         self._broker: Broker | None = None
         self._pending_state: asyncio.TimerHandle | None = None
         self._closing = False
+        self._second_encoding = second_encoding
+        self._listeners: dict[str, tuple[Callable[[Incoming], None], bool]] = {}
+        self._told_retained: set[str] = set()
+        self._done: OrderedDict[str, None] = OrderedDict()
         self.ignored_retained = 0
         self.rejected = 0
 
     def attach(self, broker: Broker) -> None:
         """Use a connection."""
         self._broker = broker
+
+    @property
+    def connected(self) -> bool:
+        """Whether messages get through now."""
+        return self._broker is not None and self._broker.connected
+
+    def report(self) -> dict[str, Any]:
+        """How the connection is and what was refused, fit for JSON."""
+        connection = {} if self._broker is None else self._broker.report()
+        return connection | {"refused": self.rejected, "ignored_retained": self.ignored_retained}
 
     def on_connection(self, up: bool) -> None:
         """Say that we are here, and in what state."""
@@ -107,6 +131,21 @@ class Gateway:
             loop = asyncio.get_running_loop()
             self._pending_state = loop.call_later(_STATE_DELAY, self._publish_state)
 
+    def listen(self, topic: str, handler: Callable[[Incoming], None], *, retained: bool = False) -> None:
+        """Hand messages on a topic of its own to somebody else.
+
+        Args:
+            topic: exact; who wants it must have it subscribed to.
+            handler: may raise ``RequestError``.
+            retained: whether it wants retained messages too.
+        """
+        self._listeners[topic] = (handler, retained)
+
+    def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, qos: int = 1) -> None:
+        """Publish something for whoever listens to a topic of its own."""
+        if self._broker is not None:
+            self._broker.publish(topic, payload, retain=retain, qos=qos)
+
     def on_message(self, message: Incoming) -> None:
         """Carry out a message; whatever is wrong with it ends here."""
         if self._closing:
@@ -117,48 +156,86 @@ class Gateway:
             self.rejected += 1
             _log.warning("refused a message on %s: %s", message.topic, error)
             command = self._topics.command(message.topic)
-            self.on_event(
-                Event(
-                    events.FAILED, error.request_id, str(error), {} if command == "announce" else {"command": command}
-                )
-            )
+            if command is not None:
+                details = {} if command == "announce" else {"command": command}
+                self.on_event(Event(events.FAILED, error.request_id, str(error), details))
         finally:
             message.accepted()
 
     def _carry_out(self, message: Incoming) -> None:
         command = self._topics.command(message.topic)
-        if command is None:
+        handler, wants_retained = self._listeners.get(message.topic, (None, False))
+        if command is None and handler is None:
             return
-        if message.retained:
-            # The broker repeats a retained message at every reconnect: it is not a wish of this moment.
-            self.ignored_retained += 1
-            _log.warning("ignored a retained message on %s; publish commands without retain", message.topic)
-            return
-        if command == "announce":
-            self._announce(message.payload)
-            return
-        self._commands.carry_out(command, decode(message.payload, self.settings.max_payload))
+        if message.retained and not wants_retained:
+            self._ignore_retained(message)
+        elif handler is not None:
+            handler(message)
+        elif command == "announce":
+            self._announce(message)
+        elif command is not None:
+            self._command(command, message.payload)
 
-    def _announce(self, payload: bytes) -> None:
+    def _ignore_retained(self, message: Incoming) -> None:
+        """The broker repeats a retained message at every reconnect: it is not a wish of this moment."""
+        self.ignored_retained += 1
+        if message.topic not in self._told_retained and len(self._told_retained) < _MOST_TOLD:
+            self._told_retained.add(message.topic)
+            _log.warning("ignored a retained message on %s; publish commands without retain", message.topic)
+
+    def _announce(self, message: Incoming) -> None:
         announcement = parse_announcement(
-            payload,
+            message.payload,
             self.settings,
             origin="mqtt",
             now=self._clock.now(),
             monotonic=self._clock.monotonic(),
             zone=self._zone,
+            second_encoding=self._second_encoding,
+            is_for_us=lambda nodes: self._is_for_us(nodes, message.topic),
         )
         if announcement is None:
             return
+        if message.expires_in is not None:
+            wait = min(message.expires_in, announcement.max_wait or message.expires_in)
+            announcement = replace(announcement, max_wait=wait, default_wait=False)
         problem = self._announcer.check(announcement)
         if problem is not None:
             raise RequestError(problem, announcement.id)
         self._announcer.submit(announcement)
 
+    def _is_for_us(self, nodes: Sequence[str], topic: str) -> bool:
+        if self._topics.names.isdisjoint(nodes):
+            if topic.startswith(f"{self._topics.own}/"):  # to nobody else: without a word it would be lost
+                message = f"nodes: {', '.join(nodes)[:80]} is not this node, {self._topics.node}"
+                raise RequestError(message)
+            return False
+        return True
+
+    def _command(self, name: str, payload: bytes) -> None:
+        """Carry out a command and acknowledge it."""
+        envelope = parse_envelope(decode(payload, self.settings.max_payload, self._second_encoding))
+        if envelope.id is not None and envelope.id in self._done:
+            self.on_event(Event(events.DONE, envelope.id, None, {"command": name, "duplicate": True}))
+            return
+        try:
+            result = self._commands.carry_out(name, envelope.text)
+        except RequestError as error:
+            raise RequestError(str(error), envelope.id) from error
+        if envelope.id is not None:
+            self._done[envelope.id] = None
+            while len(self._done) > _REMEMBERED:
+                self._done.popitem(last=False)
+        ids = [result] if isinstance(result, str) else result
+        details: dict[str, Any] = {"command": name}
+        if isinstance(ids, list) and all(isinstance(item, str) for item in ids):
+            details["ids"] = ids
+        self.on_event(Event(events.DONE, envelope.id, None, details))
+
     def _publish_state(self) -> None:
         if self._pending_state is not None:
             self._pending_state.cancel()
             self._pending_state = None
-        if self._broker is not None:
+        if self._broker is not None and self._broker.connected:  # else it is published on connection, as it is then
             body = json.dumps(self._snapshot(), ensure_ascii=False)
             self._broker.publish(self._topics.out("state"), body, retain=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from daemon.clock import Clock
-from daemon.mqtt.broker import Incoming
+from daemon.mqtt.messages import Incoming
 from daemon.mqtt.topics import Topics
 
 MAX_PAYLOAD = 16_384

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -15,8 +15,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from daemon.announcement import Announcement, Priority, new_id
 from daemon.chimes import NONE, chime_names
 from daemon.config import AnnouncementsConfig
-from daemon.config.values import Duration, Percent
+from daemon.config.values import Duration, Identifier, Percent
 from daemon.errors import RequestError
+from daemon.mqtt.strict import decode, has_half_pair, parse_json
 from engine import EngineError, SpeechOptions
 
 # Text that begins like this means to be a JSON object; other text is spoken as it is.
@@ -31,6 +32,10 @@ def _no_bool(value: Any) -> Any:
     return value
 
 
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 _Number = Annotated[float, BeforeValidator(_no_bool)]
 
 
@@ -40,6 +45,7 @@ class AnnounceMessage(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str = Field(min_length=1)
+    nodes: Annotated[list[Identifier], BeforeValidator(_listed), Field(min_length=1, max_length=100)] | None = None
     id: str | None = Field(default=None, min_length=1, max_length=128)
     speaker: str | None = None
     style: str | None = None
@@ -57,37 +63,59 @@ class AnnounceMessage(BaseModel):
     repeat: Annotated[int, BeforeValidator(_no_bool)] = Field(default=1, ge=1, le=20)
 
 
-def decode(payload: bytes, limit: int) -> str:
-    """The text of a payload.
-
-    Raises:
-        RequestError: too large, or not UTF-8.
-    """
-    if len(payload) > limit:
-        message = f"the message has {len(payload):,} bytes; at most {limit:,} are taken"
-        raise RequestError(message)
-    try:
-        return payload.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        message = f"the message is not UTF-8: byte 0x{payload[error.start]:02x} at position {error.start}"
-        raise RequestError(message) from error
-
-
 def parse_announcement(
-    payload: bytes, config: AnnouncementsConfig, *, origin: str, now: datetime, monotonic: float, zone: ZoneInfo
+    payload: bytes,
+    config: AnnouncementsConfig,
+    *,
+    origin: str,
+    now: datetime,
+    monotonic: float,
+    zone: ZoneInfo,
+    second_encoding: str | None = None,
+    is_for_us: Callable[[Sequence[str]], bool] = lambda _: True,
 ) -> Announcement | None:
     """Read an announcement: plain text, or a JSON object.
 
+    Args:
+        payload: as it came.
+        config: defaults and bounds.
+        origin: where it came from.
+        now: wall clock.
+        monotonic: monotonic clock.
+        zone: of moments without an offset.
+        second_encoding: tried where the payload is not UTF-8.
+        is_for_us: asked with the nodes that it names, where it names any.
+
     Returns:
-        None for an empty message, which says nothing (it is how a retained message is cleared).
+        None for an empty message, which says nothing (it is how a retained message is cleared), and for one that is
+        meant for other nodes.
 
     Raises:
         RequestError: with the reason, and the sender's id where one could be read.
     """
-    text = decode(payload, config.max_payload)
+    text = decode(payload, config.max_payload, second_encoding)
     if not text.strip():
         return None
     request = _message(_object(text)) if _OBJECT.match(text) or _is_array(text) else AnnounceMessage(text=text)
+    if request.nodes is not None and not is_for_us(request.nodes):
+        return None
+    return announcement_of(request, config, origin=origin, now=now, monotonic=monotonic, zone=zone)
+
+
+def announcement_of(
+    request: AnnounceMessage,
+    config: AnnouncementsConfig,
+    *,
+    origin: str,
+    now: datetime,
+    monotonic: float,
+    zone: ZoneInfo,
+) -> Announcement:
+    """The announcement that a message asks for, its gaps filled with the configuration's defaults.
+
+    Raises:
+        RequestError: the text is too long, or an option is out of its range.
+    """
     if len(request.text) > config.max_characters:
         message = f"the text has {len(request.text):,} characters; at most {config.max_characters:,} are spoken"
         raise RequestError(message, request.id)
@@ -111,8 +139,10 @@ def _announcement(
     priority = Priority.named(request.priority or defaults.priority)
     expires = None if request.expires_at is None else parse_moment(request.expires_at, zone)
     max_wait = request.expires_in
+    default_wait = False
     if max_wait is None and expires is None:
         max_wait = defaults.expires_in
+        default_wait = True
     return Announcement(
         id=request.id or new_id(),
         text=request.text,
@@ -128,6 +158,7 @@ def _announcement(
         end_chime=_chime(request.end_chime, defaults.end_chime),
         expires=expires,
         max_wait=max_wait,
+        default_wait=default_wait,
         repeat=request.repeat,
         dedupe=request.dedupe or 0.0,
     )
@@ -170,16 +201,7 @@ def _is_array(text: str) -> bool:
 
 
 def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded)
-    except RecursionError as error:
-        message = "the JSON is nested too deeply"
-        raise RequestError(message) from error
-    except RequestError:
-        raise
-    except ValueError as error:
-        message = f"the message begins like a JSON object but is none: {error}"
-        raise RequestError(message) from error
+    value = parse_json(text)
     if not isinstance(value, dict):
         message = "a JSON object with the key text, or plain text, is expected"
         raise RequestError(message)
@@ -190,10 +212,10 @@ def _message(value: dict[str, Any]) -> AnnounceMessage:
     given = value.get("id")
     request_id = given if isinstance(given, str) and 0 < len(given) <= 128 else None
     for key, item in value.items():
-        if isinstance(item, dict | list):
+        if isinstance(item, dict | list) and key != "nodes":
             message = f"{key}: text, a number or true/false is expected, not an object or list"
             raise RequestError(message, request_id)
-        if isinstance(item, str) and any("\ud800" <= character <= "\udfff" for character in item):
+        if isinstance(item, str) and has_half_pair(item):
             message = f"{key}: half of a surrogate pair is no character"
             raise RequestError(message, None if key == "id" else request_id)
     try:
@@ -211,24 +233,3 @@ def _sentences(error: ValidationError) -> Iterable[str]:
             yield f"the key {key!r} is missing"
         else:
             yield f"{key}: {details['msg'].removeprefix('Value error, ')}, got {str(details['input'])[:40]!r}"
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        keys = [key for key, _ in pairs]
-        message = f"the key {next(k for k in keys if keys.count(k) > 1)!r} is given twice"
-        raise RequestError(message)
-    return result
-
-
-def _refuse_constant(word: str) -> Any:
-    message = f"{word} is not a JSON value"
-    raise RequestError(message)
-
-
-def _bounded(digits: str) -> int:
-    if len(digits) > 20:
-        message = f"a number of {len(digits)} digits is too large"
-        raise RequestError(message)
-    return int(digits)

@@ -25,6 +25,11 @@ class Topics:
         """The node's own base topic."""
         return f"{self.root}/{self.node}"
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What an announcement may call this node."""
+        return frozenset({self.node, *self.groups})
+
     def out(self, name: str) -> str:
         """A topic that the node publishes: availability, state, event."""
         return f"{self.own}/{name}"

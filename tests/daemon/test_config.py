@@ -62,7 +62,8 @@ def test_all_errors_come_at_once_with_file_line_key_and_expectation():
         "x.yaml:1: nodes: unknown key; did you mean node?",
         "x.yaml:3: audio.volume: less than or equal to 100 is expected, got 120",
         "x.yaml:4: audio.lead_in: unknown key; did you mean lead_in_ms?",
-        "x.yaml:6: mqtt.url: mqtt://HOST:PORT or mqtts://HOST:PORT is expected",
+        "x.yaml:6: mqtt.url: mqtt://HOST:PORT, mqtts://HOST:PORT, ws://HOST:PORT/PATH or "
+        "wss://HOST:PORT/PATH is expected",
         "x.yaml:8: schedule[0].at: a time such as 7:30, 06:45:30, sunrise or sunset-30m is expected, got '25:00'",
         "x.yaml:9: schedule[1].cron: five cron fields (minute hour day month weekday) are expected, got '0 7 * *'",
         "x.yaml:10: schedule[2]: give either at (with days, if not every day) or cron",

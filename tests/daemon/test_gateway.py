@@ -9,8 +9,8 @@ from daemon.clock import SystemClock
 from daemon.commands import Commands
 from daemon.config import AnnouncementsConfig
 from daemon.events import Event
-from daemon.mqtt.broker import Incoming
 from daemon.mqtt.gateway import Gateway
+from daemon.mqtt.messages import Incoming
 from daemon.mqtt.topics import Topics
 from tests.fakes.broker import FakeBroker
 
@@ -115,7 +115,8 @@ def test_announcements_arrive_on_every_topic_of_the_node(house, topic):
 def test_commands_are_carried_out(house, command, payload, call):
     house.receive(f"asagoe/kitchen/{command}", payload)
     assert house.announcer.calls == [call]
-    assert house.events == []
+    (event,) = house.events
+    assert (event["event_type"], event["id"], event["command"]) == ("done", None, command)
 
 
 @pytest.mark.parametrize("command", ["announce", "do/stop", "do/replay", "set/volume"])
@@ -157,6 +158,73 @@ def test_replay_of_nothing_is_a_failed_event(house):
 def test_the_id_of_a_refused_message_comes_back(house):
     house.receive("asagoe/kitchen/announce", '{"id":"7","text":"x","speed":99}')
     assert house.events[0]["id"] == "7"
+
+
+def test_a_command_with_an_id_is_answered_under_it_and_carried_out_once(house):
+    for _ in range(2):
+        house.receive("asagoe/kitchen/set/volume", '{"value":40,"id":"c1"}')
+    assert house.announcer.calls == [("volume", 40)]
+    assert house.events == [
+        {"event_type": "done", "id": "c1", "command": "set/volume"},
+        {"event_type": "done", "id": "c1", "command": "set/volume", "duplicate": True},
+    ]
+
+
+def test_a_command_that_fails_can_be_sent_again_under_its_id(house):
+    house.announcer.nothing_to_replay = True
+    house.receive("asagoe/kitchen/do/replay", '{"id":"c1"}')
+    house.announcer.nothing_to_replay = False
+    house.receive("asagoe/kitchen/do/replay", '{"id":"c1"}')
+    assert [(event["event_type"], event["id"], event.get("ids")) for event in house.events] == [
+        ("failed", "c1", None),
+        ("done", "c1", ["id"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("topic", "nodes", "said"),
+    [
+        ("all", '["kitchen","bedroom"]', True),
+        ("all", '"kitchen"', True),
+        ("all", '["down"]', True),
+        ("all", '["bedroom"]', False),
+        ("group/down", '["bedroom"]', False),
+    ],
+)
+def test_an_announcement_can_name_its_nodes(house, topic, nodes, said):
+    house.receive(f"asagoe/{topic}/announce", f'{{"text":"x","nodes":{nodes}}}')
+    assert house.announcer.calls == ([("submit", "x")] if said else [])
+    assert house.events == []
+
+
+def test_sent_to_this_node_alone_and_meant_for_another_it_is_told(house):
+    house.receive("asagoe/kitchen/announce", '{"text":"x","nodes":["bedroom"],"id":"7"}')
+    assert "bedroom is not this node, kitchen" in house.events[0]["reason"]
+
+
+@pytest.mark.parametrize("nodes", ["[]", "[5]", '["a b"]', '[["a"]]', '{"a":1}', "null"])
+def test_nodes_that_are_none(house, nodes):
+    house.receive("asagoe/all/announce", f'{{"text":"x","nodes":{nodes}}}')
+    assert house.announcer.calls == ([("submit", "x")] if nodes == "null" else [])
+
+
+def test_retained_messages_of_a_topic_are_told_once(house, caplog):
+    for _ in range(3):
+        house.receive("asagoe/kitchen/do/stop", "", retained=True)
+    assert caplog.text.count("ignored a retained message") == 1
+    assert house.gateway.report() == {"connected": True, "refused": 0, "ignored_retained": 3}
+
+
+def test_topics_of_their_own_have_their_own_handlers(house):
+    heard = []
+    house.gateway.listen("other/topic", lambda message: heard.append(message.payload))
+    house.gateway.listen("kept/topic", lambda message: heard.append(message.payload), retained=True)
+    house.receive("other/topic", "1")
+    house.receive("other/topic", "2", retained=True)
+    house.receive("kept/topic", "3", retained=True)
+    house.receive("no/topic", "4")
+    assert heard == [b"1", b"3"]
+    assert house.acknowledged == 4
 
 
 def test_connecting_publishes_availability_and_state_and_stopping_says_so(house):

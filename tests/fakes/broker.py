@@ -17,5 +17,8 @@ class FakeBroker:
     def publish(self, topic: str, payload: str, *, retain: bool = False, qos: int = 1) -> None:
         self.published.append((topic, payload, retain))
 
+    def report(self):
+        return {"connected": self.connected}
+
     def of(self, topic: str) -> list[str]:
         return [payload for name, payload, _ in self.published if name == topic]

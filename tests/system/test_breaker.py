@@ -6,9 +6,7 @@ import os
 import resource
 import shutil
 import signal
-import socket
 import subprocess
-import threading
 import time
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
@@ -20,7 +18,8 @@ import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from tests.system.house import TERMINAL, Mosquitto, Service, free_port, wait_for
+from tests.system.house import TERMINAL, Mosquitto, Service, wait_for
+from tests.system.proxy import Proxy
 
 ROOT = Path(__file__).parents[2]
 NULL = {"audio": {"device": "null", "volume": 100}}
@@ -170,60 +169,10 @@ def test_a_stop_in_the_middle_of_traffic_is_published_as_stopped(make_house):
         sender.loop_stop()
 
 
-class Gate:
-    """A port that stays open while the broker behind it restarts, and hangs up meanwhile (as Docker's proxy does)."""
-
-    def __init__(self, target):
-        self.port = free_port()
-        self.hang_ups = 0
-        self._target = target
-        self._server = socket.create_server(("127.0.0.1", self.port))
-        self._sockets = []
-        threading.Thread(target=self._accept, daemon=True, name="ThreadPoolExecutor-gate").start()
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._server.accept()
-            except OSError:
-                return
-            try:
-                if self.hang_ups:
-                    self.hang_ups -= 1
-                    raise ConnectionRefusedError
-                server = socket.create_connection(("127.0.0.1", self._target))
-            except OSError:
-                client.close()
-                continue
-            self._sockets += [client, server]
-            for pair in ((client, server), (server, client)):
-                threading.Thread(target=self._pump, args=pair, daemon=True, name="ThreadPoolExecutor-gate").start()
-
-    def _pump(self, source, target):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-        for sock in (source, target):
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-
-    def cut(self, hang_ups):
-        self.hang_ups = hang_ups
-        for sock in self._sockets:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-
-    def close(self):
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        for sock in self._sockets:
-            sock.close()
-
-
 def test_a_broker_that_restarts_behind_a_proxy_is_spoken_to_in_mqtt_5_again(tmp_path):
     mosquitto = Mosquitto(tmp_path)
     mosquitto.start()
-    gate = Gate(mosquitto.port)
+    gate = Proxy(mosquitto.port)
     service = Service(tmp_path, {"node": "kitchen", "mqtt": {"url": f"mqtt://127.0.0.1:{gate.port}"}} | NULL)
     try:
         service.start()

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import socket
-import threading
 import time
 
 import numpy as np
@@ -14,6 +12,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from tests.system.house import House, Listener, Service, free_port, sounds, wait_for
+from tests.system.proxy import Proxy
 
 NULL = {"audio": {"device": "null", "volume": 100}}
 
@@ -262,48 +261,6 @@ def test_where_the_port_of_the_embedded_broker_is_taken_the_broker_that_answers_
     finally:
         other.stop()
         assert service.stop() == 0
-
-
-class Proxy:
-    """Sits between the service and the broker and can go deaf without closing (a half-open connection)."""
-
-    def __init__(self, target: int):
-        self.port = free_port()
-        self.deaf = False
-        self._target = target
-        self._server = socket.create_server(("127.0.0.1", self.port))
-        self._pairs = []
-        threading.Thread(target=self._accept, daemon=True, name="ThreadPoolExecutor-proxy").start()
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._server.accept()
-            except OSError:
-                return
-            server = socket.create_connection(("127.0.0.1", self._target))
-            self._pairs += [client, server]
-            for source, target in ((client, server), (server, client)):
-                threading.Thread(
-                    target=self._pump, args=(source, target), daemon=True, name="ThreadPoolExecutor-proxy"
-                ).start()
-
-    def _pump(self, source, target):
-        while True:
-            try:
-                data = source.recv(65536)
-                if not data:
-                    target.close()
-                    return
-                if not self.deaf:
-                    target.sendall(data)
-            except OSError:
-                return
-
-    def close(self):
-        self._server.close()
-        for sock in self._pairs:
-            sock.close()
 
 
 def test_a_half_open_connection_is_noticed_and_replaced(tmp_path):

@@ -229,7 +229,7 @@ class TestMadeAtRunTime:
 
     def test_its_text_is_no_template(self):
         desk = Desk()
-        desk.ask("set/alarm/nap", {"at": "14:00", "text": "{{ now | time }}"})
+        desk.ask("set/alarm/nap", {"at": "14:00", "text": "{{ now | time }} {% 50%"})
         assert desk.agenda.alarms["nap"].is_template is False
         desk.ask("set/alarm/nap", {"at": "14:00"})
         assert desk.agenda.alarms["nap"].is_template is True  # the words are our own
@@ -247,6 +247,8 @@ class TestMadeAtRunTime:
             ("nap", {"at": "6:00", "volume": 0}, "volume"),
             ("nap", {"at": "6:00", "snooze": "9h"}, "snooze.*from 10s to 3h"),
             ("nap", {"at": "6:00", "days": "2025-01-01"}, "never due"),
+            ("nap", {"at": "6:00", "text": ""}, "text: text of 1 to 1000 characters"),
+            ("nap", {"at": "6:00", "text": 3}, "text: text of 1 to 1000 characters"),
             ("nap", {"at": "6:00", "once": "x"}, "once: true or false"),
             ("nap", {"at": "sunrise"}, "the sun needs a place"),
             ("nap", "[1]", "ON, OFF or a JSON object"),

@@ -1,5 +1,5 @@
-from daemon.mqtt.broker import Incoming
 from daemon.mqtt.house_topics import MAX_PAYLOAD, HouseTopics
+from daemon.mqtt.messages import Incoming
 from daemon.mqtt.topics import Topics
 from tests.fakes.briefings import at
 from tests.fakes.clock import FakeClock
