@@ -23,8 +23,8 @@ def add_briefing_commands(
         commands: the table.
         briefer: tells briefings.
         announcer: whose stop is extended.
-        entries: what else ``do/run`` may name: the entries of the schedule, and how to say each now: they return the id of
-            the announcement.
+        entries: what else ``do/run`` may name: the entries of the schedule, and how to say each now, which returns
+            the id of its announcement.
     """
 
     def run(text: str) -> str:
