@@ -522,7 +522,7 @@ class Service:
         if dismissed and alarm.then in self._briefer.names:
             self._briefer.run(alarm.then)
 
-    def _entries(self) -> dict[str, Callable[[], None]]:
+    def _entries(self) -> dict[str, Callable[[], str]]:
         """The entries of the schedule, and how to say each now."""
         return {
             name: partial(self._speech.now, name, item)
