@@ -7,7 +7,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,8 @@ from engine.errors import (
 )
 from engine.loudness import TARGET_LUFS, even_out
 from engine.options import SpeechOptions
-from engine.text import Dropped, Sentence, TextPipeline
+from engine.text import AccentPhrase, Dropped, Sentence, TextPipeline
+from engine.text.notation import write_kana
 from engine.voices.base import Voice
 
 SOUND_REVISION = "1"
@@ -86,11 +87,27 @@ class Speaker:
 
     Every call takes the speech options as keywords (see ``SpeechOptions``), and ``cancel`` (an event) and
     ``deadline`` (seconds from now): either ends it before the next sentence.
+
+    Args:
+        name: of the speaker.
+        voice: loaded.
+        text: the pipeline of the ``TTS``.
+        defaults: options that requests start from.
+        load_again: loads the voice that was released.
     """
 
-    def __init__(self, name: str, voice: Voice, text: TextPipeline, defaults: SpeechOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        voice: Voice,
+        text: TextPipeline,
+        defaults: SpeechOptions | None = None,
+        *,
+        load_again: Callable[[], Voice] | None = None,
+    ) -> None:
         self.name = name
         self._voice: Voice | None = voice
+        self._load_again = load_again
         self._text = text
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
@@ -111,6 +128,11 @@ class Speaker:
         return self._options
 
     @property
+    def defaults(self) -> SpeechOptions:
+        """The options that requests start from."""
+        return self._defaults
+
+    @property
     def memory(self) -> int:
         """Bytes that the voice holds."""
         return self._voice.memory() if self._voice else 0
@@ -128,12 +150,35 @@ class Speaker:
         if not script.sentences:
             message = f"nothing in {_shortened(text)!r} can be read aloud"
             raise NothingToSayError(message)
-        last = len(script.sentences) - 1
-        segments = tuple(
+        return Plan(self._segments(script.sentences, settled), script.normalized, script.dropped)
+
+    def plan_phrases(self, phrases: Sequence[AccentPhrase], text: str | None = None, **options: Any) -> Plan:
+        """As ``plan``, of accent phrases in place of a text: read and accented as they say.
+
+        Pauses between segments are those of the phrases, not the voice's.
+
+        Args:
+            phrases: in order.
+            text: that they came from, where it is known; a help for voices that look at the written words.
+            options: see ``SpeechOptions``.
+
+        Raises:
+            NothingToSayError: there are no phrases.
+            InvalidOptionError: as ``plan``.
+            UnknownStyleError: as ``plan``.
+        """
+        settled = self._checked(SpeechOptions.of(options)).over(self._defaults)
+        if not phrases:
+            message = "there are no accent phrases to speak"
+            raise NothingToSayError(message)
+        return Plan(self._segments(self._text.sentences(phrases, text), settled), write_kana(phrases), ())
+
+    def _segments(self, sentences: Sequence[Sentence], settled: SpeechOptions) -> tuple[Segment, ...]:
+        last = len(sentences) - 1
+        return tuple(
             Segment(sentence, settled, self._key(sentence, settled), index == last)
-            for index, sentence in enumerate(script.sentences)
+            for index, sentence in enumerate(sentences)
         )
-        return Plan(segments, script.normalized, script.dropped)
 
     def is_current(self, segment: Segment) -> bool:
         """Whether the segment's key still says how it would sound: no other words were taken into use since."""
@@ -162,17 +207,15 @@ class Speaker:
             if cancel is not None and cancel.is_set():
                 message = f"speech of {self.name} was cancelled"
                 raise CancelledSpeechError(message)
-            if self._voice is None:
-                message = f"speaker {self.name} was unloaded; load and prepare it again"
-                raise VoiceNotAvailableError(message)
-            rendered = self._voice.synthesize(segment.sentence, segment.options)
+            rendered = self._loaded_voice().synthesize(segment.sentence, segment.options)
         finally:
             self._lock.release()
         audio = _trimmed(rendered.audio)
         samples = even_out(
             audio.samples, audio.sample_rate, target=TARGET_LUFS, volume=segment.options.number("volume")
         )
-        pause = segment.sentence.pause if rendered.pause is None else rendered.pause
+        own = rendered.pause if not segment.sentence.phrases else None  # of phrases, pauses are as they say
+        pause = segment.sentence.pause if own is None else own
         return Spoken(Audio(samples, audio.sample_rate, audio.timings), pause)
 
     def stream(
@@ -220,14 +263,52 @@ class Speaker:
         """``agenerate`` as the bytes of a WAV file."""
         return (await self.agenerate(text, **options)).to_bytes()
 
-    def close(self) -> None:
-        """Unload the voice, after the request that it is serving. Closing twice is harmless."""
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its voice is in memory now."""
+        return self._voice is not None
+
+    def wake(self) -> None:
+        """Load the voice again if it was released; the next sentence would do so too.
+
+        Raises:
+            VoiceNotAvailableError: it cannot be loaded, or the speaker was unloaded.
+        """
+        with self._lock:
+            self._loaded_voice()
+
+    def release(self) -> bool:
+        """Free the voice, after the sentence that it is at, and load it again when it is needed.
+
+        Returns:
+            Whether there was one to free.
+        """
+        if self._load_again is None:
+            return False
         with self._lock:
             voice, self._voice = self._voice, None
         if voice is not None:
             voice.close()
+        return voice is not None
+
+    def close(self) -> None:
+        """Unload the voice, after the request that it is serving. Closing twice is harmless."""
+        with self._lock:
+            voice, self._voice = self._voice, None
+            self._load_again = None
+        if voice is not None:
+            voice.close()
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _loaded_voice(self) -> Voice:
+        """The voice; loaded again when it was released. The lock is held."""
+        if self._voice is None:
+            if self._load_again is None:
+                message = f"speaker {self.name} was unloaded; load and prepare it again"
+                raise VoiceNotAvailableError(message)
+            self._voice = self._load_again()
+        return self._voice
 
     def _chunks(self, plan: Plan, cancel: threading.Event | None, limit: _Deadline) -> Iterator[Audio]:
         for segment in plan.segments:
@@ -256,8 +337,9 @@ class Speaker:
         if options.style is not None and options.style not in self.styles:
             message = f"speaker {self.name} has no style {options.style!r}; it has {', '.join(self.styles)}"
             raise UnknownStyleError(message)
-        if self._voice is not None:
-            self._voice.check(options)
+        voice = self._voice
+        if voice is not None:
+            voice.check(options)
         return options
 
     def _key(self, sentence: Sentence, options: SpeechOptions) -> str:
@@ -269,6 +351,8 @@ class Speaker:
             sentence.pause,
             sorted(options.given().items()),
         ]
+        if sentence.phrases:
+            facts.append(write_kana(sentence.phrases))
         return hashlib.sha256(json.dumps(facts, ensure_ascii=True).encode()).hexdigest()
 
 

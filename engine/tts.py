@@ -199,6 +199,11 @@ class TTS:
         return self
 
     @property
+    def device(self) -> str:
+        """What voices are computed on: "cpu", "cuda" or "cuda:N"."""
+        return self._device
+
+    @property
     def speakers(self) -> Mapping[str, Speaker]:
         """The speakers that are ready, by name; a view that does not change under the caller's feet."""
         with self._lock:
@@ -219,6 +224,19 @@ class TTS:
         if speaker is not None:
             speaker.close()
             self.release_memory()
+
+    def release(self, name: str) -> bool:
+        """Free the voice of a speaker that stays: its next sentence loads it again. Safe while it speaks.
+
+        Returns:
+            Whether there was a voice to free.
+
+        Raises:
+            UnknownSpeakerError: no speaker of that name is ready.
+        """
+        released = self.speakers[name].release()
+        trim()  # and no collection: it would hold up whoever speaks
+        return released
 
     def release_memory(self) -> None:
         """Give memory that is no longer needed back to the system."""
@@ -241,9 +259,10 @@ class TTS:
         if source.family not in self._families:  # kept: what its voices share lives in it
             self._families[source.family] = _family(source.family)
         model = source.model or spec.voice or name
-        voice = self._families[source.family].load(model, replace(context, source=tree))
+        family, own = self._families[source.family], replace(context, source=tree)
+        voice = family.load(model, own)
         try:
-            return Speaker(name, voice, self.text, spec.defaults)
+            return Speaker(name, voice, self.text, spec.defaults, load_again=lambda: family.load(model, own))
         except EngineError:  # a default that this voice does not have: it gives back what it shares
             voice.close()
             raise
