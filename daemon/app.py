@@ -69,6 +69,7 @@ from daemon.sinks import sinks_of
 from daemon.speakers import SpeakerKeeper
 from daemon.state import snapshot
 from daemon.store import Database, Records
+from daemon.waiting import Waiting
 from engine import TTS, DictionaryError, EngineError, __version__
 
 _log = logging.getLogger("asagoe.service")
@@ -159,7 +160,7 @@ class Service:
         self._plan_alarms(stack)
         self._gateway = await self._start_mqtt(stack)
         stack.callback(self._announcer.shut_down)
-        stack.callback(self._quiet.shut_down)
+        stack.callback(self._quiet.shut_down, lambda announcement: self._kept.leave(announcement, 0))
         await self._start_schedule(stack)
         await self._start_fetching(stack)
         await self._start_http(stack)
@@ -227,6 +228,8 @@ class Service:
 
     async def _start_announcer(self, stack: AsyncExitStack) -> Announcer:
         self._quiet = QuietKeeper(self._clock, self.config.quiet_plan)
+        self._kept = Waiting(self._clock, self._records)
+        self._bus.listen(self._kept.on_event)
         announcer = Announcer(
             clock=self._clock,
             queue=AnnouncementQueue(self.config.announcements.max_queue),
@@ -235,6 +238,7 @@ class Service:
             bus=self._bus,
             volume=self.config.audio.volume,
             quiet=self._quiet,
+            kept=self._kept,
         )
         announcer.set_volume_by_priority(self.config.announcements.volumes)
         self._quiet.attach(announcer)
@@ -448,6 +452,8 @@ class Service:
         AgendaCommands(self._agenda, self._keeper).add_to(self.commands)
 
     async def _start_schedule(self, stack: AsyncExitStack) -> None:
+        for announcement, resume_at in self._kept.restore():
+            self._announcer.restore(announcement, resume_at)
         self._agenda.configure(self.config)
         self._keeper.restore()
         self._guarding = await stack.enter_async_context(running(self._scheduler.guard(), "clock guard"))
