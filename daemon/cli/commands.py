@@ -173,6 +173,32 @@ def reload(config: ConfigOption = None) -> None:
 
 
 @app.command()
+def install(
+    user: Annotated[
+        bool, typer.Option("--user", help="For the user who calls it, with the sound of a session.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    start: Annotated[bool, typer.Option(help="Start the service, or restart it.")] = True,
+) -> None:
+    """Install as a service of systemd, or upgrade; configuration and state are kept."""
+    from daemon.cli.install import install as do
+
+    sys.exit(do(user=user, dry=dry_run, start=start))
+
+
+@app.command()
+def uninstall(
+    user: Annotated[bool, typer.Option("--user", help="The service of the user who calls it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Also configuration, state, voices, secrets, user.")] = False,
+) -> None:
+    """Remove the service from systemd; what belongs to you is left, and named."""
+    from daemon.cli.install import uninstall as do
+
+    sys.exit(do(user=user, dry=dry_run, purge=purge))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of the configuration, for editors."""
     from daemon.config.schema import schema_text
