@@ -107,6 +107,25 @@ def check(config: ConfigOption = None) -> None:
     sys.exit(check_configuration(config))
 
 
+@app.command()
+def doctor(
+    play: Annotated[bool, typer.Option("--play", help="Play a quiet tone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    health: Annotated[
+        bool, typer.Option("--health", help="Only ask the running service whether it is well; for a health check.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Examine configuration, sound, voices, broker, clock and machine; say what to do about what is wrong."""
+    if health:
+        from daemon.cli.health import show_health
+
+        sys.exit(show_health())
+    from daemon.cli.doctor import examine_all
+
+    sys.exit(examine_all(config, play=play, as_json=json))
+
+
 @app.command("next")
 def next_(
     count: Annotated[int, typer.Argument(min=1, max=1000, help="How many.")] = 10,

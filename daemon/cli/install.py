@@ -136,7 +136,7 @@ def _advise(*, user: bool) -> None:
     libraries = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
     if _PORTAUDIO not in libraries.stdout:
         err.print(
-            "PortAudio is missing, so there will be no sound: apt-get install -y libportaudio2 libasound2-plugins",
+            "PortAudio is missing, so there will be no sound: apt-get install -y libportaudio2",
             style="yellow",
         )
     if user:

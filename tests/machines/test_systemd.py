@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import time
@@ -15,6 +16,7 @@ from tests.machines.nspawn import Amplifier, Machine, machines_folder, wait_for
 ROOT = Path(__file__).resolve().parents[2]
 PIP = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/wheels"}
 CONFIG = "/etc/asagoe/asagoe.yaml"
+CHECKS = {"configuration", "service", "sound", "voices", "broker", "clock", "memory", "disk", "folders"}
 SAY = "mosquitto_pub -h 127.0.0.1 -t asagoe/home/announce -m '洗濯が終わりました'"
 
 
@@ -114,6 +116,37 @@ def test_a_message_is_heard(machine, amplifier):
     assert 1.0 < spoken < 6.0
 
 
+def test_the_doctor_finds_nothing_that_does_not_work(machine):
+    for who, play in (("root", " --play"), ("asagoe", "")):
+        done = machine.run(f"asagoe doctor --json{play}", user=who, check=False, COLUMNS="120")
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = json.loads(done.stdout)
+        assert {finding["check"] for finding in found} == CHECKS
+        texts = [finding["finding"] for finding in found]
+        assert any(text.startswith("the service is active: 1 speaker(s)") for text in texts)
+        assert any("we may listen to and publish on asagoe/home/" in text for text in texts)
+        assert any(text.startswith("state: /var/lib/asagoe") for text in texts)
+        assert any(("a quiet tone was played" if play else "default opens at 48000 Hz") in text for text in texts)
+    print("\n" + machine.run("asagoe doctor", COLUMNS="120").stdout)
+    assert (
+        "home: 1 speaker(s)"
+        in machine.run("asagoe doctor --health", user="asagoe", RUNTIME_DIRECTORY="/run/asagoe").stdout
+    )
+
+
+def test_the_doctor_names_what_is_wrong(machine):
+    machine.run(
+        "gpasswd -d asagoe audio; mkdir -p /dev/snd; touch /dev/snd/pcmC0D0p; chmod 660 /dev/snd/pcmC0D0p; chgrp audio /dev/snd/pcmC0D0p"
+    )
+    try:
+        done = machine.run("asagoe doctor", check=False, COLUMNS="200")
+        assert done.returncode == 1
+        assert "user asagoe may not use /dev/snd/pcmC0D0p" in done.stdout
+        assert "sudo usermod -aG audio asagoe" in done.stdout
+    finally:
+        machine.run("rm -r /dev/snd; usermod -aG audio asagoe")
+
+
 def test_a_good_file_is_reloaded(machine):
     cursor = machine.cursor()
     change(machine, "schedule:", "schedule:\n  - {id: at-noon, at: '12:00', say: お昼です。}")
@@ -130,7 +163,8 @@ def test_a_bad_file_is_refused_and_the_old_plan_goes_on(machine, amplifier):
     line = next(n for n, text in enumerate(good.splitlines(), 1) if "max_queue" in text)
     done = machine.run("systemctl reload asagoe", check=False)
     assert done.returncode != 0
-    assert machine.show("ActiveState") == "active" and machine.show("MainPID") == pid
+    assert machine.show("ActiveState") == "active"
+    assert machine.show("MainPID") == pid
     assert any(f"asagoe.yaml:{line}: announcements.max_queue" in text for text in machine.journal(cursor))
     # The same without the check before it.
     machine.run("systemctl kill -s HUP asagoe")
@@ -153,7 +187,7 @@ def test_a_player_that_hangs_leads_to_a_restart_with_stacks_in_the_journal(machi
     assert "Watchdog timeout" in text
     assert "Fatal Python error: Aborted" in text
     stacks = text.partition("Fatal Python error: Aborted")[2]
-    assert 'sinks/device.py", line' in stacks and "in write" in stacks, stacks
+    assert re.search(r'sinks/device.py", line \d+ in write', stacks), stacks
     assert 'app.py", line' in stacks or 'base_events.py", line' in stacks
     print("\n".join(lines[lines.index("Fatal Python error: Aborted") :][:14]))
     amplifier.thaw()
@@ -234,7 +268,8 @@ def test_an_upgrade_keeps_configuration_and_state(machine, amplifier):
     after = digest(machine, "etc/asagoe") | digest(machine, "var/lib/asagoe")
     assert {path: sha for path, sha in kept.items() if after.get(path) != sha and not path.endswith(".pid")} == {}
     assert (machine.root / "var/lib/asagoe/mine").read_text() == "kept"
-    assert machine.show("ActiveState") == "active" and machine.show("MainPID") != pid
+    assert machine.show("ActiveState") == "active"
+    assert machine.show("MainPID") != pid
     assert says(machine, amplifier)[0] > 1.0
 
 
