@@ -1,4 +1,4 @@
-"""``asagoe doctor --health``: how a running service is, in a moment. Imports little: a container asks twice a minute."""
+"""``asagoe doctor --health``: how a running service is. Imports little: a container asks twice a minute."""
 
 from __future__ import annotations
 
