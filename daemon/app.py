@@ -204,7 +204,7 @@ class Service:
 
     async def _start_voices(self, stack: AsyncExitStack) -> TTS:
         self._notifier.status(f"loading voices: {', '.join(self.config.speakers)}")
-        tts = TTS(mirrors=self.config.mirrors)
+        tts = TTS(self.config.compute_device, mirrors=self.config.mirrors)
         stack.callback(tts.close)
         try:
             await asyncio.to_thread(tts.use_dictionary, self.config.words)
@@ -645,7 +645,18 @@ class Service:
         old = self.config
         fixed = [
             key
-            for key in ("node", "groups", "timezone", "audio", "mirrors", "mqtt", "http", "phrase_cache", "render_on")
+            for key in (
+                "node",
+                "groups",
+                "timezone",
+                "compute_device",
+                "audio",
+                "mirrors",
+                "mqtt",
+                "http",
+                "phrase_cache",
+                "render_on",
+            )
             if _differs(old, new, key)
         ]
         self.config = new.model_copy(update={key: getattr(old, key) for key in fixed})

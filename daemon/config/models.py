@@ -50,6 +50,11 @@ class Config(Model):
     mirrors: dict[str, list[str]] = Field(
         default={}, description="for a source of speakers, others that hold the same voices, asked in turn"
     )
+    compute_device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|cuda(:\d+)?)$",
+        description="what neural voices are computed on: `cpu`, `cuda` or `cuda:N`",
+    )
     audio: AudioConfig = AudioConfig()
     mqtt: MqttConfig = MqttConfig()
     http: HttpConfig | None = Field(default=None, description="the HTTP server; without this key there is none")

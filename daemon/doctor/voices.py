@@ -25,7 +25,7 @@ def check_voices(patient: Patient) -> Iterator[Finding]:
             if tree is None:
                 yield _speaks(name, speaker.source)
                 continue
-            for folder in folders(source, speaker.name or name, "cpu"):
+            for folder in folders(source, speaker.name or name, config.compute_device):
                 tree.fetch(folder)
         except EngineError as error:
             yield warn(

@@ -114,6 +114,9 @@ def test_a_message_is_heard(machine, amplifier):
     assert 1.0 < seconds < 6.0
     spoken, _ = says(machine, amplifier, "asagoe announce 'お風呂が沸きました'")
     assert 1.0 < spoken < 6.0
+    facts = machine.run(f"cat /proc/{machine.show('MainPID')}/status").stdout
+    figures = {key: facts.partition(f"{key}:")[2].split()[0] for key in ("VmRSS", "VmHWM", "RssFile", "Threads")}
+    print(f"the service after two announcements, kB: {figures}")
 
 
 def test_the_doctor_finds_nothing_that_does_not_work(machine):
