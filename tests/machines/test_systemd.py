@@ -87,6 +87,7 @@ def test_one_command_installs_and_starts_it(machine, amplifier, before):
     assert "is installed" in output, output
     assert machine.show("ActiveState") == "active"
     assert machine.show("NRestarts") == "0"
+    wait_for(lambda: "broker connected" in machine.show("StatusText"), 15, "the connection")
     status = machine.show("StatusText")
     print("STATUS:", status)
     assert re.fullmatch(r"1 speaker\(s\), sound goes to default, broker connected, next \w+ at \w{3} \d\d:\d\d", status)
@@ -258,6 +259,33 @@ def test_a_mistake_in_the_configuration_ends_in_failed_with_one_line_and_no_stor
     assert "the configuration is broken" in machine.show("StatusText")
     machine.write(CONFIG, good)
     machine.run("systemctl start asagoe")
+
+
+def test_a_user_has_it_as_a_service_of_his_own(machine, amplifier):
+    machine.run("systemctl stop asagoe; useradd --create-home kid; loginctl enable-linger kid")
+    wait_for(lambda: machine.run("test -S /run/user/$(id -u kid)/bus", check=False).returncode == 0, 20, "the session")
+    session = {
+        "HOME": "/home/kid",
+        "USER": "kid",
+        "XDG_RUNTIME_DIR": f"/run/user/{machine.run('id -u kid').stdout.strip()}",
+    }
+    output = machine.run("/opt/asagoe/bin/asagoe install --user 2>&1", user="kid", **session).stdout
+    print("\n" + output)
+    assert "is installed" in output
+    assert "enable-linger" not in output  # it is on
+    show = "systemctl --user show asagoe --property=ActiveState,StatusText --value"
+    assert machine.run(show, user="kid", **session).stdout.split()[0] == "active"
+    seconds, _ = says(machine, amplifier, SAY.replace("洗濯", "宿題"))
+    assert seconds > 1.0
+    found = json.loads(machine.run("asagoe doctor --json", user="kid", check=False, **session).stdout)
+    assert any(finding["finding"].startswith("the service is active: ") for finding in found)
+    assert {finding["check"] for finding in found if finding["level"] == "fail"} == set()
+    left = machine.run("/opt/asagoe/bin/asagoe uninstall --user --purge", user="kid", **session).stdout
+    assert "/opt/asagoe (the environment)" in left
+    assert machine.run("systemctl --user cat asagoe", user="kid", check=False, **session).returncode != 0
+    files = machine.run("find /home/kid -name '*asagoe*'").stdout
+    assert files == ""
+    machine.run("loginctl disable-linger kid; systemctl stop user@$(id -u kid); userdel -r kid; systemctl start asagoe")
 
 
 def test_an_upgrade_keeps_configuration_and_state(machine, amplifier):
