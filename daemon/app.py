@@ -691,6 +691,7 @@ class Service:
             problems=self._speakers.problems,
             audio=self._audio,
             connected=None if broker is None else broker.connected,
+            clock_is_set=self._scheduler.clock_is_set,
             upcoming=self._scheduler.next,
             zone=self.zone,
         )

@@ -104,6 +104,7 @@ def summary(
     problems: Mapping[str, str],
     audio: Mapping[str, Any],
     connected: bool | None,
+    clock_is_set: bool,
     upcoming: Occurrence | None,
     zone: ZoneInfo,
 ) -> str:
@@ -114,6 +115,7 @@ def summary(
         problems: why others are not.
         audio: where sound goes, and what is wrong with it.
         connected: whether the broker is there; None without one.
+        clock_is_set: whether the wall clock can be right.
         upcoming: what is due next.
         zone: of the local times.
     """
@@ -126,5 +128,7 @@ def summary(
         parts.append(f"sound goes to {audio['sink']}")
     if connected is not None:
         parts.append("broker connected" if connected else "waiting for the broker")
+    if not clock_is_set:
+        parts.append("waiting for the clock to be set")
     parts.append(f"next {upcoming.entry.id} at {upcoming.due.astimezone(zone):%a %H:%M}" if upcoming else "no schedule")
     return ", ".join(parts)

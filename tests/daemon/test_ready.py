@@ -77,6 +77,7 @@ def test_ready_comes_after_the_sound_device_was_opened(tmp_path, monkeypatch):
 
     said = started(tmp_path, CONFIG, let_it_open)
     assert said == [
+        "reading what was kept",
         "loading voices: mei",
         "opening the sound device default",
         "waiting for the sound device default",

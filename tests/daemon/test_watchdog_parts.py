@@ -84,6 +84,7 @@ def test_a_renderer_whose_thread_is_stuck_is_not_alive(monkeypatch):
     [
         ({}, "1 speaker(s), sound goes to default, no schedule"),
         ({"connected": False}, "1 speaker(s), sound goes to default, waiting for the broker, no schedule"),
+        ({"clock_is_set": False}, "1 speaker(s), sound goes to default, waiting for the clock to be set, no schedule"),
         ({"connected": True}, "1 speaker(s), sound goes to default, broker connected, no schedule"),
         (
             {"problems": {"f1": "not there"}},
@@ -101,6 +102,7 @@ def test_the_status_says_what_is_waited_for(facts, expected):
         "problems": MappingProxyType({}),
         "audio": {"sink": "default", "problem": None},
         "connected": None,
+        "clock_is_set": True,
         "upcoming": None,
         "zone": None,
     }
