@@ -217,6 +217,16 @@ def uninstall(
     sys.exit(do(user=user, dry=dry_run, purge=purge))
 
 
+@app.command(
+    "as-service", context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)
+def as_service(context: typer.Context) -> None:
+    """Run a command as the installed service would: by its user, over its folders, with its secrets."""
+    from daemon.cli.as_service import run_command
+
+    sys.exit(run_command(context.args))
+
+
 @app.command()
 def schema() -> None:
     """Print the JSON schema of the configuration, for editors."""

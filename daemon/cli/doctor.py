@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from daemon.cli.as_service import FOLDERS, USER, is_installed, is_service_user, run_as_service
 from daemon.cli.common import out, table
 
 if TYPE_CHECKING:
     from daemon.doctor.findings import Finding
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-_USER = "asagoe"
-_UNITS = tuple(
-    Path(folder) / "asagoe.service"
-    for folder in ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
-)
-_FOLDERS = {
-    "HOME": "/var/lib/asagoe",
-    "STATE_DIRECTORY": "/var/lib/asagoe",
-    "CACHE_DIRECTORY": "/var/cache/asagoe",
-    "RUNTIME_DIRECTORY": "/run/asagoe",
-}
-"""What the unit gives the service; the same is examined."""
 
 
 def examine_all(explicit: Path | None, *, play: bool, as_json: bool) -> int:
@@ -43,52 +27,23 @@ def examine_all(explicit: Path | None, *, play: bool, as_json: bool) -> int:
     Returns:
         1 if something does not work, else 0; or the process ends with it.
     """
-    if "STATE_DIRECTORY" not in os.environ and any(unit.exists() for unit in _UNITS):
-        me = pwd.getpwuid(os.geteuid()).pw_name
-        if me == _USER:
-            os.environ.update(_FOLDERS)
-        elif os.geteuid() == 0 and _USER in {user.pw_name for user in pwd.getpwall()}:
-            return _examine_as_service(explicit, play=play, as_json=as_json)
+    if is_installed():
+        if is_service_user():
+            os.environ.update(FOLDERS)
+        elif os.geteuid() == 0:
+            if not as_json:
+                out.print(f"as the service's user {USER}:")
+                sys.stdout.flush()
+            return run_as_service(_arguments(explicit, play=play, as_json=as_json))
     code = _show(_examine(explicit, play=play), as_json=as_json)
     sys.stdout.flush()
     # A driver that hangs in the thread of a check must not keep the command from ending.
     os._exit(code)
 
 
-def _examine_as_service(explicit: Path | None, *, play: bool, as_json: bool) -> int:
-    user = pwd.getpwnam(_USER)
-    kept = {key: os.environ[key] for key in ("PATH", "LANG", "TERM", "COLUMNS", "ASAGOE_CONFIG") if key in os.environ}
-    command = [sys.executable, "-m", "daemon", "doctor"]
-    command += ["--config", str(explicit.absolute())] if explicit else []
-    command += [*(["--play"] if play else []), *(["--json"] if as_json else [])]
-    if not as_json:
-        out.print(f"as the service's user {_USER}:")
-        sys.stdout.flush()
-    with _credentials(user) as credentials:
-        done = subprocess.run(
-            command,
-            check=False,
-            env=kept | _FOLDERS | credentials,
-            cwd="/",
-            user=user.pw_uid,
-            group=user.pw_gid,
-            extra_groups=os.getgrouplist(_USER, user.pw_gid),
-        )
-    return done.returncode
-
-
-@contextmanager
-def _credentials(user: pwd.struct_passwd) -> Iterator[dict[str, str]]:
-    """The service's credentials as systemd would give them: copies for its user alone, in memory, for a while."""
-    with tempfile.TemporaryDirectory(prefix="asagoe-doctor-", dir="/run") as name:
-        folder = Path(name)
-        for secret in Path("/etc/credstore").glob("asagoe.*"):
-            copy = folder / secret.name.removeprefix("asagoe.")
-            copy.touch(mode=0o600)
-            shutil.copyfile(secret, copy)
-            os.chown(copy, user.pw_uid, user.pw_gid)
-        os.chown(folder, user.pw_uid, user.pw_gid)
-        yield {"CREDENTIALS_DIRECTORY": name}
+def _arguments(explicit: Path | None, *, play: bool, as_json: bool) -> list[str]:
+    config = ["--config", str(explicit.absolute())] if explicit else []
+    return ["doctor", *config, *(["--play"] if play else []), *(["--json"] if as_json else [])]
 
 
 def _examine(explicit: Path | None, *, play: bool) -> Iterator[tuple[str, list[Finding]]]:

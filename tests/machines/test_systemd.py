@@ -138,6 +138,19 @@ def test_the_doctor_finds_nothing_that_does_not_work(machine):
     )
 
 
+def test_a_command_is_run_as_the_service(machine):
+    said = machine.run("asagoe as-service voices cached --help; asagoe as-service voices list --json").stdout
+    assert "Show what the cache holds" in said or "Usage" in said
+    assert '"state": "ready"' in said
+    machine.write("/etc/credstore/asagoe.mqtt-password", "geheim\n")
+    machine.run("chmod 600 /etc/credstore/asagoe.mqtt-password")
+    assert machine.run("ls -d /run/asagoe-* 2>/dev/null", check=False).stdout == ""
+    machine.run("rm /etc/credstore/asagoe.mqtt-password")
+    done = machine.run("asagoe as-service check", user="asagoe", check=False)
+    assert done.returncode == 1
+    assert "needs root" in done.stderr
+
+
 def test_the_doctor_names_what_is_wrong(machine):
     machine.run(
         "gpasswd -d asagoe audio; mkdir -p /dev/snd; touch /dev/snd/pcmC0D0p; chmod 660 /dev/snd/pcmC0D0p; chgrp audio /dev/snd/pcmC0D0p"
