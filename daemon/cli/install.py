@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shlex
 import shutil
@@ -133,13 +134,14 @@ def _do(steps: list[Step], *, dry: bool) -> None:
 
 def _advise(*, user: bool) -> None:
     """Say what else the machine needs."""
-    libraries = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
-    if _PORTAUDIO not in libraries.stdout:
+    try:
+        ctypes.CDLL(_PORTAUDIO)
+    except OSError:
         err.print(
             "PortAudio is missing, so there will be no sound: apt-get install -y libportaudio2",
             style="yellow",
         )
-    if user:
+    if user and shutil.which("loginctl"):
         name = os.environ.get("USER") or str(os.getuid())
         linger = subprocess.run(
             ["loginctl", "show-user", name, "--property=Linger"], capture_output=True, text=True, check=False
