@@ -291,8 +291,8 @@ def test_a_user_has_it_as_a_service_of_his_own(machine, amplifier):
     print("\n" + output)
     assert "is installed" in output
     assert "enable-linger" not in output  # it is on
-    show = "systemctl --user show asagoe --property=ActiveState,StatusText --value"
-    assert machine.run(show, user="kid", **session).stdout.split()[0] == "active"
+    show = "systemctl --user show asagoe --property=ActiveState --value"
+    assert machine.run(show, user="kid", **session).stdout.strip() == "active"
     seconds, _ = says(machine, amplifier, SAY.replace("洗濯", "宿題"))
     assert seconds > 1.0
     found = json.loads(machine.run("asagoe doctor --json", user="kid", check=False, **session).stdout)
