@@ -31,7 +31,7 @@ CORE = [
 
 class Board:
     def __init__(self, folder: Path):
-        self.folder, self.root = folder, folder / "root"
+        self.folder, self.root, self.calls = folder, folder / "root", 0
         for name in ("upper", "work", "root"):
             (folder / name).mkdir(parents=True)
         lower = os.environ["ASAGOE_DEBIAN"]
@@ -39,7 +39,9 @@ class Board:
         subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, str(self.root)], check=True)
 
     def run(self, script: str, timeout: float = 1800, check: bool = True):
-        command = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", "--as-pid2"]
+        self.calls += 1
+        name = f"--machine=board-{os.getpid()}-{self.calls}"
+        command = ["systemd-nspawn", name, "--quiet", "--register=no", "--keep-unit", "--private-network", "--as-pid2"]
         command += [
             f"--directory={self.root}",
             f"--bind-ro={ROOT}:/src",
