@@ -96,7 +96,8 @@ def test_one_command_installs_and_starts_it(machine, amplifier, before):
     assert machine.run(f"stat -c %U /proc/{pid}").stdout.strip() == "asagoe"
     usec = int(machine.show("ActiveEnterTimestampMonotonic")) - int(machine.show("InactiveExitTimestampMonotonic"))
     rss = machine.run(f"grep VmRSS /proc/{pid}/status").stdout.split()[1]
-    print(f"READY after {usec / 1e6:.1f} s, resident {int(rss) / 1024:.0f} MB")
+    size = machine.run("du -sm /opt/asagoe").stdout.split()[0]
+    print(f"READY after {usec / 1e6:.1f} s, resident {int(rss) / 1024:.0f} MB; /opt/asagoe {size} MB on disk")
 
 
 def test_its_exposure_is_2_or_better(machine):
