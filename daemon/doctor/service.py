@@ -38,9 +38,9 @@ def check_configuration(patient: Patient) -> Iterator[Finding]:
 def check_service(patient: Patient) -> Iterator[Finding]:
     """What systemd says of the service, else what the pulse says."""
     if patient.exists("run/systemd/system") and shutil.which("systemctl"):
-        for scope in ([], ["--user"]):
-            if scope and not patient.environment.get("XDG_RUNTIME_DIR"):
-                continue
+        # Somebody who has a service of his own asks about that one, even where the machine has one, too.
+        own = [["--user"]] if patient.uid != 0 and patient.environment.get("XDG_RUNTIME_DIR") else []
+        for scope in (*own, []):
             facts = _unit(scope)
             if facts.get("LoadState") == "loaded":
                 yield from judge_unit(facts, " ".join(["systemctl", *scope]))

@@ -15,6 +15,7 @@ import pytest
 
 from daemon.config import Config, load_config
 from daemon.doctor import machine as machine_room
+from daemon.doctor import service as service_room
 from daemon.doctor import sound as sound_room
 from daemon.doctor.broker import check_broker
 from daemon.doctor.findings import Patient, Section, examine, ok
@@ -113,6 +114,21 @@ def test_the_states_of_the_unit(facts, level, words):
     found = list(judge_unit(facts, "systemctl"))
     assert levels(found) == level
     assert any(words in finding.text for finding in found)
+
+
+def test_a_user_is_told_of_his_own_service_where_he_has_one(tmp_path, monkeypatch):
+    machine_s = {"LoadState": "loaded", "ActiveState": "inactive"}
+    own = {"LoadState": "loaded", "ActiveState": "active", "StatusText": "mine"}
+    monkeypatch.setattr(service_room, "_unit", lambda scope: own if scope else machine_s)
+    monkeypatch.setattr(service_room.shutil, "which", lambda _: "/bin/systemctl")
+    facts = {"run/systemd/system/x": ""}
+    session = {"XDG_RUNTIME_DIR": "/run/user/1000"}
+    (mine,) = check_service(patient(tmp_path, facts, environment=session))
+    assert mine.text == "the service is active: mine"
+    (theirs,) = check_service(patient(tmp_path, environment={}))
+    assert theirs.remedy == "systemctl start asagoe"
+    (root_s,) = check_service(patient(tmp_path, uid=0, environment=session))
+    assert root_s.remedy == "systemctl start asagoe"
 
 
 def test_without_systemd_the_pulse_tells(tmp_path, monkeypatch):
