@@ -43,12 +43,12 @@ from daemon.http.backend import Backend, Coming
 from daemon.http.server import HttpServer
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
-from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, Broker, PahoBroker
+from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, PahoBroker
 from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.gateway import OFFLINE, Gateway
 from daemon.mqtt.hermes import SAY, Hermes
 from daemon.mqtt.house_topics import HouseTopics
-from daemon.mqtt.messages import Incoming, Will
+from daemon.mqtt.messages import Broker, Incoming, Will
 from daemon.mqtt.topics import Topics
 from daemon.phrases import PhraseCache
 from daemon.player import Player

@@ -17,8 +17,8 @@ from paho.mqtt.reasoncodes import ReasonCode
 from daemon.config import Config
 from daemon.doctor.findings import Finding, Patient, fail, ok, warn
 from daemon.errors import UnavailableError
-from daemon.mqtt.address import broker_address
-from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, Address
+from daemon.mqtt.address import Address, broker_address
+from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5
 from daemon.mqtt.topics import Topics
 from daemon.service.pulse import pulse_path
 
