@@ -70,13 +70,14 @@ class Positions:
         self._thread.join()
 
     def begin(self, moment: float) -> float:
-        """When sample 0 was written, as the notes within five seconds of a moment tell it: the least delayed of them."""
+        """When sample 0 was written, by the least delayed of the notes within five seconds of a moment."""
         near = [at - position / RATE for at, position in self._pairs if abs(at - moment) < 5]
         return min(near)
 
     def _run(self) -> None:
         while not self._quit.wait(0.02):
-            self._pairs.append((time.time(), self._house.pulse.position))
+            position = self._house.pulse.position  # before the time: where this thread is held up, the note is too late
+            self._pairs.append((time.time(), position))
 
 
 def arrival(recording: np.ndarray, chime: np.ndarray) -> float | None:
@@ -89,7 +90,7 @@ def arrival(recording: np.ndarray, chime: np.ndarray) -> float | None:
     spectrum = np.fft.rfft(recording, size) * np.conj(np.fft.rfft(pattern, size))
     products = np.fft.irfft(spectrum, size)[:count]
     energy = np.cumsum(np.concatenate([[0.0], recording.astype(np.float64) ** 2]))
-    local = np.sqrt(np.maximum(energy[len(pattern) :] - energy[:-len(pattern)], 1e-6))
+    local = np.sqrt(np.maximum(energy[len(pattern) :] - energy[: -len(pattern)], 1e-6))
     likeness = products / (local * np.linalg.norm(pattern))
     best = int(np.argmax(likeness))
     return best / RATE if likeness[best] >= _SURE else None
@@ -153,7 +154,9 @@ def find_arrivals(house: House, alarms: list[Due], positions: Positions) -> None
 
 def report(console: Console, alarms: list[Due], load: tuple[float, float]) -> None:
     """Print the figures."""
-    table = Table("ms after the due moment", "alarms", "least", "median", "95 %", "worst", title="Punctuality of alarms")
+    table = Table(
+        "ms after the due moment", "alarms", "least", "median", "95 %", "worst", title="Punctuality of alarms"
+    )
     for name, figures in (
         ("first sample written", [item.written for item in alarms if item.written is not None]),
         ("sound arrived in the sink", [item.arrived for item in alarms if item.arrived is not None]),
