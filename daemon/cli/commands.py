@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from daemon.cli.alarm_commands import app as alarm
 from daemon.cli.voices_cache import app as voices_cache
 
 app = typer.Typer(
@@ -27,6 +28,8 @@ voices = typer.Typer(name="voices", help="List speakers; fetch, convert and publ
 voices.registered_commands += voices_cache.registered_commands
 app.add_typer(voices)
 
+app.add_typer(alarm)
+
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", "-c", help="Configuration file.", envvar="ASAGOE_CONFIG", show_default=False)
 ]
@@ -35,6 +38,9 @@ ConfigOption = Annotated[
 FileOption = Annotated[
     Path | None, typer.Option("--file", "-f", help="Dictionary, instead of the configured one.", show_default=False)
 ]
+
+
+NodeOption = Annotated[str | None, typer.Option(help="Name of the node; default: this one.", show_default=False)]
 
 
 def _version(wanted: bool) -> None:
@@ -233,6 +239,20 @@ def schema() -> None:
     from daemon.config.schema import schema_text
 
     typer.echo(schema_text(), nl=False)
+
+
+@app.command()
+def vacation(
+    value: Annotated[
+        str | None, typer.Argument(metavar="ON|OFF|FROM..UNTIL", help="Without it, what is set.", show_default=False)
+    ] = None,
+    node: NodeOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show or set the vacation, on which alarms do not ring, of the running service."""
+    from daemon.cli.alarm import set_vacation
+
+    sys.exit(set_vacation(config, node, value))
 
 
 @dictionary.command("add")
