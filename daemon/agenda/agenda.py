@@ -12,6 +12,7 @@ from typing import Any
 from daemon.agenda.changes import Changes, shown_times
 from daemon.alarms.alarm import Alarm
 from daemon.alarms.made import check_room, made_alarm, normalised
+from daemon.chimes import chime_names
 from daemon.clock import Clock
 from daemon.config import Config, ScheduleEntryConfig
 from daemon.errors import RequestError
@@ -66,11 +67,12 @@ class Agenda:
         self._changes = Changes(records)
         self._configured: dict[str, Definition] = {}
         self._made: dict[str, Alarm] = {}
+        self._config: Config | None = None
         self._calendar: Calendar | None = None
 
     def configure(self, config: Config) -> None:
         """Take over a configuration."""
-        self._calendar = config.calendar
+        self._config, self._calendar = config, config.calendar
         alarms: dict[str, Definition] = {name: item.alarm(name) for name, item in config.alarms.items()}
         self._configured = {**alarms, **schedule_of(config)}
         self._made = {}
@@ -129,6 +131,7 @@ class Agenda:
         now = self._clock.now()
         kept = normalised(definition, now, self.calendar)
         alarm = made_alarm(alarm_id, kept, self.calendar, now)
+        self._check_names(alarm)
         self._made[alarm_id] = alarm
         self._changes.forget(alarm_id)
         self._records.put(_TABLE, alarm_id, kept)
@@ -236,6 +239,18 @@ class Agenda:
             self.remove(alarm.id)
 
     # Details.
+
+    def _check_names(self, alarm: Alarm) -> None:
+        """Refuse an alarm that names what is not there. Files are the configuration's to name, as for announcements."""
+        assert self._config is not None  # noqa: S101 - configured at the start
+        for key, name, known in (
+            ("sound", alarm.sound, chime_names()),
+            ("speaker", alarm.speaker, self._config.speakers),
+            ("then", alarm.then, self._config.briefings),
+        ):
+            if name is not None and name not in known:
+                message = f"{key}: there is no {name[:80]!r}; there are {', '.join(known) or 'none'}"
+                raise RequestError(message)
 
     def _plan(self) -> None:
         entries = [

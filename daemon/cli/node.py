@@ -26,8 +26,6 @@ _CONNECT_TIMEOUT = 5.0
 _ANSWER_TIMEOUT = 3.0
 _STATE_TIMEOUT = 0.6
 """Seconds in which a state that a command changed is published; it comes 50 ms later."""
-_DONE: str | None = getattr(events, "DONE", None)
-"""The event that acknowledges a command, with its id; a service without it only says what it refuses."""
 
 
 class NodeError(Exception):
@@ -128,22 +126,21 @@ class Node:
         state = self.state()
         before(state)
         name = new_id()
-        payload = value if _DONE is None else json.dumps({"value": value, "id": name}, ensure_ascii=False)
-        self.publish(command, payload)
-        answered = _DONE is None
-        deadline = time.monotonic() + (_STATE_TIMEOUT if answered else _ANSWER_TIMEOUT)
+        self.publish(command, json.dumps({"value": value, "id": name}, ensure_ascii=False))
+        answered = False
+        deadline = time.monotonic() + _ANSWER_TIMEOUT
         while (message := self.wait(deadline - time.monotonic())) is not None:
             body = message.body
             if not isinstance(body, dict):
                 continue
             if message.name == "state":
                 state = body
-                if answered and _DONE is not None:
+                if answered:
                     break
-            elif body.get("command") == command and body.get("id") == (None if _DONE is None else name):
+            elif body.get("command") == command and body.get("id") == name:
                 if body.get("event_type") == events.FAILED:
                     raise NodeError(str(body.get("reason")))
-                answered = answered or body.get("event_type") == _DONE
+                answered = body.get("event_type") == events.DONE
                 deadline = time.monotonic() + _STATE_TIMEOUT
         if not answered:
             message_ = f"no answer from node {self.name!r}; is the service running with this configuration?"

@@ -47,6 +47,9 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._writer = None if path is None else ThreadPoolExecutor(1, thread_name_prefix="store")
         self._lock = threading.Lock()
+        self._inode = 0
+        self.contents: Callable[[], list[tuple[str, Sequence[Any]]]] = list
+        """Statements that write everything that is kept into an empty file; called in the writing thread."""
 
     @property
     def problem(self) -> str | None:
@@ -93,14 +96,56 @@ class Database:
         with self._lock:
             if self._connection is None:
                 return
+            if self._gone():
+                self._begin_anew("it was removed while it was in use")
+                return
             try:
-                with self._connection:
-                    for statement, values in statements:
-                        self._connection.execute(statement, values)
+                self._carry_out(statements)
             except sqlite3.Error as error:
-                self._report(f"{self._path} cannot be written: {error}; what changes is forgotten at the next start")
+                if type(error) is sqlite3.DatabaseError:  # damaged; what derives from it (a full disk) may pass
+                    self._begin_anew(str(error))
+                else:
+                    self._report(
+                        f"{self._path} cannot be written: {error}; what changes is forgotten at the next start"
+                    )
             else:
                 self._report(None)
+
+    def _carry_out(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        assert self._connection is not None  # noqa: S101
+        with self._connection:
+            for statement, values in statements:
+                self._connection.execute(statement, values)
+
+    def _gone(self) -> bool:
+        """Whether the file that is written to is no longer the one under its name."""
+        try:
+            return self._path is not None and self._path.stat().st_ino != self._inode
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+
+    def _begin_anew(self, reason: str) -> None:
+        """The file is lost while the service runs: everything is in memory still, and goes into a new one."""
+        assert self._path is not None  # noqa: S101
+        assert self._connection is not None  # noqa: S101
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        self._connection = None
+        try:
+            if self._path.exists():
+                self._path.replace(self._path.with_name(self._path.name + ".aside"))
+            self._clear_beside(self._path)
+            self._connection = self._opened(self._path)
+            self._carry_out(self.contents())
+        except (sqlite3.Error, OSError) as error:
+            self._report(f"{self._path}: {reason}; a new one cannot be begun: {error}; what changes is forgotten")
+        else:
+            message = f"{self._path} could not be used any more: {reason}; what is known was written into a new one"
+            _log.error("%s", message)
+            self._on_problem(message)
+            self._problem = None
 
     def _opened(self, path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,6 +159,7 @@ class Database:
         except BaseException:
             connection.close()
             raise
+        self._inode = path.stat().st_ino
         return connection
 
     def _set_aside(self, path: Path, error: Exception) -> bool:
@@ -121,13 +167,17 @@ class Database:
         aside = path.with_name(path.name + ".aside")
         try:
             path.replace(aside)
-            for suffix in ("-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            self._clear_beside(path)
             self._connection = self._opened(path)
         except (sqlite3.Error, OSError):
             return False
         _log.error("%s cannot be used: %s; it is set aside as %s and a new one is begun", path, error, aside.name)
         return True
+
+    @staticmethod
+    def _clear_beside(path: Path) -> None:
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
 
     def _report(self, problem: str | None) -> None:
         if problem == self._problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ class Records:
         self._settings: dict[str, Any] = {}
         self._tables: dict[str, dict[str, Any]] = {name: {} for name in ("alarms", "changes", "rings", "waiting")}
         self._happened: dict[str, dict[int, None]] = {}
+        database.contents = self._everything
 
     @classmethod
     def loaded_from(cls, database: Database) -> Records:
@@ -41,6 +42,19 @@ class Records:
             self._tables[name] = dict(_pairs(self._database.rows(f"SELECT id, {column} FROM {name} ORDER BY rowid")))  # noqa: S608 - constants
         for entry_id, due in self._database.rows("SELECT id, due FROM happened ORDER BY due"):
             self._happened.setdefault(entry_id, {})[due] = None
+
+    def _everything(self) -> list[tuple[str, Sequence[Any]]]:
+        """Statements that write all of it. Not on the event loop: each dictionary is copied in one step."""
+        found: list[tuple[str, Sequence[Any]]] = [
+            ("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, _dumped(value)))
+            for name, value in self._settings.copy().items()
+        ]
+        for table, rows in self._tables.items():
+            statement = f"INSERT OR REPLACE INTO {table} VALUES (?, ?)"  # noqa: S608 - constants
+            found += [(statement, (key, _dumped(value))) for key, value in rows.copy().items()]
+        for entry_id, moments in self._happened.copy().items():
+            found += [("INSERT OR REPLACE INTO happened VALUES (?, ?)", (entry_id, due)) for due in moments.copy()]
+        return found
 
     # Settings: one value each.
 

@@ -99,15 +99,13 @@ def at_first(state="state"):
     return [Message("availability", "online"), Message("state", {"is": state})]
 
 
-def test_a_refusal_is_an_error_with_its_reason(monkeypatch):
-    monkeypatch.setattr("daemon.cli.node._DONE", "done")
+def test_a_refusal_is_an_error_with_its_reason():
     refusal = Message("event", {"event_type": "failed", "command": "do/snooze", "reason": "no alarm rings"})
     with pytest.raises(NodeError, match="no alarm rings"):
         FakeNode(at_first(), [refusal]).ask("do/snooze")
 
 
-def test_the_answer_is_the_state_after_the_acknowledgement(monkeypatch):
-    monkeypatch.setattr("daemon.cli.node._DONE", "done")
+def test_the_answer_is_the_state_after_the_acknowledgement():
     done = Message("event", {"event_type": "done", "command": "do/snooze"})
     other = Message("event", {"event_type": "failed", "command": "do/stop", "reason": "another's"})
     node = FakeNode(at_first(), [other, Message("state", {"is": "of before"}), done, Message("state", {"is": "new"})])
@@ -115,8 +113,7 @@ def test_the_answer_is_the_state_after_the_acknowledgement(monkeypatch):
     assert FakeNode(at_first("the same"), [done]).ask("do/snooze") == {"is": "the same"}
 
 
-def test_a_service_that_does_not_answer_is_said(monkeypatch):
-    monkeypatch.setattr("daemon.cli.node._DONE", "done")
+def test_a_service_that_does_not_answer_is_said():
     with pytest.raises(NodeError, match="no answer from node 'kitchen'"):
         FakeNode(at_first(), []).ask("do/snooze")
     with pytest.raises(NodeError, match="no answer from node 'kitchen'"):
@@ -136,7 +133,7 @@ def test_a_node_that_is_stopped_is_not_asked():
         (["alarm", "on", "a/b"], "an id of letters, digits, - and _ is expected, got 'a/b'"),
         (["alarm", "remove", "a#"], "an id of letters"),
         (["alarm", "list", "--node", "all"], "--node: name one node"),
-        (["vacation", "ON"], "no broker answers at 127.0.0.1:1"),
+        (["vacation", "ON"], "no connection to the broker at 127.0.0.1:1"),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(arguments, words, tmp_path):

@@ -119,3 +119,40 @@ def test_a_row_that_cannot_be_understood_is_left_out(tmp_path):
     database, again = opened(tmp_path / "asagoe.db")
     assert dict(again.all("alarms")) == {"good": 1}
     database.close()
+
+
+def damage(path):
+    for file in path.parent.glob("asagoe.db*"):
+        file.write_bytes(b"damaged " * (file.stat().st_size // 8))
+
+
+def remove(path):
+    for file in path.parent.glob("asagoe.db*"):
+        file.unlink()
+
+
+@pytest.mark.parametrize("lose", [damage, remove])
+def test_a_file_that_is_lost_while_it_is_used_is_written_anew_from_what_is_known(tmp_path, lose):
+    path = tmp_path / "asagoe.db"
+    problems = []
+    database, records = opened(path, problems)
+    records.set("vacation", {"first": "2026-12-01"})
+    records.put("alarms", "nap", {"at": "14:00"})
+    records.put("changes", "wake-up", {"enabled": False})
+    records.add_happened("wake-up", NOW)
+    database._writer.submit(lambda: None).result()
+    lose(path)
+    records.put("rings", "nap", {"state": "ringing"})
+    records.set("later", 1)
+    database.close()
+    assert [problem for problem in problems if problem] == [problems[0]]
+    assert "what is known was written into a new one" in problems[0]
+    assert (tmp_path / "asagoe.db.aside").exists() == (lose is damage)
+    database, again = opened(path)
+    assert again.setting("vacation") == {"first": "2026-12-01"}
+    assert again.setting("later") == 1
+    assert dict(again.all("alarms")) == {"nap": {"at": "14:00"}}
+    assert dict(again.all("changes")) == {"wake-up": {"enabled": False}}
+    assert dict(again.all("rings")) == {"nap": {"state": "ringing"}}
+    assert again.happened("wake-up", NOW)
+    database.close()
