@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engine.forking import renewed_after_fork
+from engine.text.blocks import blocks
 from engine.text.characters import clean, fold, rare_kanji
 from engine.text.dictionary import Dictionary
 from engine.text.lexicon import Lexicon, lexicon_of
 from engine.text.openjtalk import FrontEnd
 from engine.text.scanner import restore, scan
-from engine.text.sentences import split_sentences
+from engine.text.sentences import PAUSE_LINE, split_sentences
 from engine.text.types import Dropped, Kind, Script, Sentence, Token
 
 __all__ = ["Dropped", "Script", "Sentence", "TextPipeline", "normalize"]
@@ -71,6 +74,12 @@ class TextPipeline:
         self._lock = threading.Lock()
         dictionary = dictionary or None
         self._words = _Words(dictionary, lexicon_of(dictionary))
+        renewed_after_fork(self, TextPipeline._renew)
+
+    def _renew(self) -> None:
+        """In a forked process: Open JTalk may be locked by a thread that did not come along; it is loaded anew."""
+        self._lock = threading.Lock()
+        self._words = _Words(self._words.dictionary, self._words.lexicon)
 
     @property
     def front_end(self) -> FrontEnd:
@@ -111,6 +120,22 @@ class TextPipeline:
         normalized, tokens = normalize(text, words.lexicon, unread)
         dropped = tuple(Dropped(token.text, token.rule) for token in tokens if token.kind is Kind.DROPPED)
         return Script(normalized, split_sentences(normalized), dropped, tokens)
+
+    def sentences(self, text: str) -> Iterator[Sentence]:
+        """The sentences of ``script``, one after another: no more of a long text is read than is asked for."""
+        waiting: Sentence | None = None  # how long its pause is tells only the next one
+        for block in blocks(text):
+            for sentence in self.script(block).sentences:
+                if waiting is not None:
+                    yield waiting
+                waiting = sentence
+            if waiting is not None and block.endswith("\n"):
+                after_line = Sentence(waiting.text, max(waiting.pause, PAUSE_LINE))
+                waiting, last = after_line, waiting
+            elif waiting is not None:
+                last = waiting
+        if waiting is not None:
+            yield last
 
     def kana(self, text: str) -> str:
         """The pronunciation of a text in katakana, sentence after sentence."""
