@@ -123,19 +123,16 @@ class TextPipeline:
 
     def sentences(self, text: str) -> Iterator[Sentence]:
         """The sentences of ``script``, one after another: no more of a long text is read than is asked for."""
-        waiting: Sentence | None = None  # how long its pause is tells only the next one
+        waiting: Sentence | None = None
+        after_line = False
         for block in blocks(text):
             for sentence in self.script(block).sentences:
-                if waiting is not None:
-                    yield waiting
-                waiting = sentence
-            if waiting is not None and block.endswith("\n"):
-                after_line = Sentence(waiting.text, max(waiting.pause, PAUSE_LINE))
-                waiting, last = after_line, waiting
-            elif waiting is not None:
-                last = waiting
+                if waiting is not None:  # how long its pause is tells only that another one follows
+                    yield Sentence(waiting.text, max(waiting.pause, PAUSE_LINE)) if after_line else waiting
+                waiting, after_line = sentence, False
+            after_line = after_line or block.endswith("\n")
         if waiting is not None:
-            yield last
+            yield waiting
 
     def kana(self, text: str) -> str:
         """The pronunciation of a text in katakana, sentence after sentence."""
