@@ -59,7 +59,10 @@ def test_a_machine_that_is_fast_enough_speaks_clauses_without_a_gap():
 def test_nothing_is_lost_and_no_piece_is_a_fragment():
     generator = random.Random(1)
     for _ in range(500):
-        texts = ["".join(generator.choice("あいう漢字、、") for _ in range(generator.randint(1, 90))) + "。" for _ in range(4)]
+        texts = [
+            "".join(generator.choice("あいう漢字、、") for _ in range(generator.randint(1, 90))) + "。"
+            for _ in range(4)
+        ]
         pieces = cut(*texts)
         assert "".join(piece.text for piece in pieces) == "".join(texts)
         assert all(len(piece.text) >= SHORTEST for piece in pieces if piece.pause == PAUSE_CLAUSE)
@@ -81,7 +84,7 @@ def test_sentences_are_read_no_further_than_they_are_asked_for():
 
 FRAGMENTS = [
     "今日は晴れです。", "12:30に集合。", "気温は25.5℃、", "「はい。」と言った。", "1. パン\n", "・牛乳\n", "2026/12/24", "😀", "\n",
-    "\n\n", "3.14", "。", "！？", "…", "約3km", "（例。あ）", "\"引用。\"", "『本。』", "100", "円", "です。", "※注意。", "-3度", "→",
+    "\n\n", "3.14", "。", "！？", "…", "約3km", "（例。あ）", '"引用。"', "『本。』", "100", "円", "です。", "※注意。", "-3度", "→",
     "  ", "10", "～20分", "、", "本日休業。", "そして「次。」の", "】",
 ]  # fmt: skip
 
