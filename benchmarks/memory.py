@@ -157,8 +157,10 @@ def plot(path: Path, results: dict[str, dict[int, dict[str, float]]]) -> None:
 
     width, height, left, top, plot_width, plot_height = 960, 380, 60, 40, 360, 260
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
-        ' font-family="sans-serif" font-size="12">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+            ' font-family="sans-serif" font-size="12">'
+        ),
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
     for number, (family, by_length) in enumerate(results.items()):
