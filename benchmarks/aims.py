@@ -46,7 +46,7 @@ AIMS = {
     "threads with four speakers": Aim(
         (os.cpu_count() or 1) + 2,
         ratio=False,
-        reason="sessions share one pool only where it may spin (next row), which costs processor time on a busy machine",
+        reason="sessions share one pool only where it may spin (next row), at a price in processor time",
     ),
     "threads, ASAGOE_SHARED_POOL=1": Aim((os.cpu_count() or 1) + 2, ratio=False),
 }
