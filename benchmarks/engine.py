@@ -12,10 +12,11 @@ In each round each engine starts once, in an order that alternates. What is meas
 start of the process to the first chunk of a sentence of 20 characters; resident memory (RSS) when loaded, and after
 that sentence; a short and a long text three times each, of which the best counts; the time until the first chunk of the
 long one when it is streamed, the better of two; memory after a text of 500 characters; three further speakers, each
-with its first word, with their memory and the threads of the process. The table has the medians over the rounds with the
-least and the most, and the same of the ratios of each round. Only the columns of one table are comparable: a busy machine
-slows both. The last rows say what the processor gives: the decoder takes 56 GFLOP for a second of audio, and the matrix
-product of the machine says how much of that it could do.
+with its first word, with their memory and the threads of the process.
+
+The table has the medians over the rounds with the least and the most, and the same of the ratios of each round. Only
+the columns of one table are comparable: a busy machine slows both. The last rows say what the processor gives: the
+decoder takes 56 GFLOP for a second of audio, and the matrix product of the machine how much it could do.
 """
 
 from __future__ import annotations
