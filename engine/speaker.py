@@ -259,7 +259,8 @@ class Speaker:
             if cancel is not None and cancel.is_set():
                 raise self._cancelled()
             self._uses += 1
-            with working(background=background):
+            # While somebody waits for this very speaker, its sentence goes before that of others in the background.
+            with working(background=lambda: background and not self._turns.urgently_wanted):
                 return self._awake().synthesize(segment.sentence, segment.options)
         finally:
             self._turns.give()

@@ -10,24 +10,28 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from engine.forking import renewed_after_fork
 
-_background: ContextVar[bool] = ContextVar("background", default=False)
+_background: ContextVar[Callable[[], bool]] = ContextVar("background", default=lambda: False)
 _GLANCE = 0.05  # seconds between two looks at what cancels a wait
 
 
 def in_background() -> bool:
     """Whether the calling thread or task renders ahead."""
-    return _background.get()
+    return _background.get()()
 
 
 @contextmanager
-def working(*, background: bool) -> Iterator[None]:
-    """Say what the work in this block is; whatever takes turns within it asks ``in_background``."""
+def working(*, background: Callable[[], bool]) -> Iterator[None]:
+    """Say what the work in this block is; whatever takes turns within it asks ``in_background``.
+
+    Args:
+        background: asked at each turn: what was rendered ahead becomes urgent when somebody waits for its end.
+    """
     token = _background.set(background)
     try:
         yield
@@ -52,6 +56,11 @@ class Turns:
     def waiting(self) -> int:
         """How many wait for their turn."""
         return len(self._urgent) + len(self._later)
+
+    @property
+    def urgently_wanted(self) -> bool:
+        """Whether somebody waits who does not wait in the background."""
+        return bool(self._urgent)
 
     def take(
         self, *, background: bool = False, timeout: float | None = None, cancel: threading.Event | None = None

@@ -369,3 +369,31 @@ def test_a_stream_reads_no_more_of_a_long_text_than_it_speaks(speaker, monkeypat
     next(stream)
     assert sum(read) <= 600
     stream.close()
+
+
+def test_a_sentence_in_the_background_becomes_urgent_when_somebody_waits_for_its_speaker(speaker, voice):
+    from engine.turns import in_background
+
+    seen = []
+    original = voice.synthesize
+
+    def watched(sentence, options):
+        seen.append(in_background())
+        voice.may_speak.wait(5)
+        seen.append(in_background())
+        return original(sentence, options)
+
+    voice.synthesize = watched
+    voice.may_speak.clear()
+    ahead = threading.Thread(target=speaker.generate, args=("一。",), kwargs={"background": True})
+    ahead.start()
+    while not seen:
+        time.sleep(0.001)
+    urgent = threading.Thread(target=speaker.generate, args=("急ぎ。",))
+    urgent.start()
+    while not speaker._turns.urgently_wanted:
+        time.sleep(0.001)
+    voice.may_speak.set()
+    for thread in (ahead, urgent):
+        thread.join()
+    assert seen == [True, False, False, False]

@@ -54,7 +54,7 @@ def test_a_wait_ends_with_its_time_or_when_it_is_cancelled_and_the_turn_goes_on(
 
 def test_what_is_rendered_ahead_is_known_within_its_block_only():
     turns = Turns()
-    with working(background=True), turns.turn():
+    with working(background=lambda: True), turns.turn():
         assert in_background()
         assert not turns.take(timeout=0)
     assert not in_background()
