@@ -85,14 +85,18 @@ def test_what_is_asked_for_now_passes_what_is_rendered_ahead(tmp_path):
         voice, tts = ToneVoice(), TTS()
         tts._speakers["tone"] = Speaker("tone", voice, tts.text)
         renderer = Renderer(tts, PhraseCache(tmp_path, 10**7), "tone", frozenset({"tone"}))
-        voice.delay = 0.05
+        voice.may_speak.clear()
         ahead = asyncio.create_task(renderer.render_ahead(replace(announcement(), text="一。二。三。四。五。六。")))
-        while not voice.spoken:
+        speaker = tts.speakers["tone"]
+        while not speaker.uses:
             await asyncio.sleep(0.005)
         job = await renderer.plan(replace(announcement(), text="急ぎ。"))
-        before = len(voice.spoken)
-        assert not (await renderer.render(job, job.plan.segments[0])).cached
-        assert voice.spoken.index("急ぎ。") <= before + 1
+        urgent = asyncio.create_task(renderer.render(job, job.plan.segments[0]))
+        while not speaker._turns.urgently_wanted:
+            await asyncio.sleep(0.005)
+        voice.may_speak.set()
+        assert not (await urgent).cached
+        assert voice.spoken.index("急ぎ。") == 1
         assert await ahead == 6
         again = await renderer.plan(replace(announcement(), text="一。二。"))
         assert (await renderer.render(again, again.plan.segments[1])).cached
