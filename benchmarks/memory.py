@@ -30,6 +30,7 @@ SENTENCES = (
     TEXTS["98 characters"]
     + "今日は朝から雨が降っていて、夕方まで止まないそうですから、出かけるときには傘を忘れないでください。"
 )
+SETTINGS_LENGTH = 150
 POLL = 0.02  # seconds
 
 
@@ -205,12 +206,11 @@ def plot(path: Path, results: dict[str, dict[int, dict[str, float]]]) -> None:
 
 
 def compare_settings(root: Path, cache: Path) -> None:
-    names = ("ready, RssAnon", "peak, RssAnon", "after, RssAnon", "released, RssAnon", "taken, s")
-    rows = []
+    names = ("ready, RssAnon", "peak, RssAnon", "after, RssAnon", "released, RssAnon")
+    print_rows([f"{SETTINGS_LENGTH} characters", *names], [])
     for setting in SETTINGS:
-        figures = run(FAMILIES[1], 300, setting, root, cache)
-        rows.append([setting, *(f"{figures[name]:.0f}" for name in names)])
-    print_rows(["300 characters", *names], rows)
+        figures = run(FAMILIES[1], SETTINGS_LENGTH, setting, root, cache)
+        print("| " + " | ".join([setting, *(f"{figures[name]:.0f}" for name in names)]) + " |", flush=True)
 
 
 def main() -> None:
