@@ -6,7 +6,8 @@ FOLDER (default: ``asagoe-benchmark`` in the temporary folder) gets a random voi
 (``benchmarks/random_voice.py``: nobody's voice), and what ``asagoe voices convert`` makes of them, the tree that both
 engines load; 1.5 GB in all, kept for the next time. ``--root`` and ``--voice`` name another tree in its stead.
 hayakoe 1.3.1 lives in an environment of its own, made by the script; ``--hayakoe`` names its interpreter, and without
-one Asagoe is measured alone.
+one Asagoe is measured alone. ``--tuned`` adds a column for the voice as ``asagoe voices tune`` leaves it, with a cache
+of its own; the first time it is tuned, which takes minutes.
 
 In each round each engine starts once, in an order that alternates. What is measured, in this order: the time from the
 start of the process to the first chunk of a sentence of 20 characters; resident memory (RSS) when loaded, and after
@@ -227,7 +228,7 @@ def first_chunk(stream: Callable[[str], Iterator[Any]], text: str) -> float:
     return taken
 
 
-ENGINES = {"asagoe": measure_asagoe, "hayakoe": measure_hayakoe, "threads": count_threads}
+ENGINES = {"asagoe": measure_asagoe, "tuned": measure_asagoe, "hayakoe": measure_hayakoe, "threads": count_threads}
 
 
 # In the parent.
@@ -256,6 +257,27 @@ def prepared_tree(folder: Path) -> Path:
         ):
             subprocess.run([sys.executable, "-m", *command], check=True, cwd=HERE)
     return tree
+
+
+def tuned_cache(folder: Path, root: Path, voice: str) -> Path:
+    """A cache in which the voice is tuned for this machine; says what was found."""
+    from engine.sources import parse_source
+    from engine.sources.store import open_tree
+    from engine.voices.style_bert_vits2.tuning.tune import found, tune
+
+    cache = folder / "cache-tuned"
+    tree = open_tree(parse_source(str(root)), cache)
+    if tree is None:
+        sys.exit(f"{root} is no tree of voices")
+    report = found(voice, tree, cache) or tune(
+        voice, tree, cache, progress=lambda what, share: print(f"tuning: {share:4.0%} {what}", file=sys.stderr)
+    )
+    choice = report.choice
+    print(
+        f"tuned: {report.precision}; SNR {choice.snr:.1f} dB, log-mel {choice.log_mel:.2f} dB, "
+        f"{choice.speed:.2f} times as fast by itself"
+    )
+    return cache
 
 
 def report(rounds: dict[str, list[dict[str, float]]], count: int) -> None:
@@ -292,6 +314,7 @@ def main() -> None:
     parser.add_argument("--voice", default=VOICE, help="name of the voice in the tree")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--hayakoe", help="interpreter of an environment with hayakoe")
+    parser.add_argument("--tuned", action="store_true", help="measure the tuned voice as well")
     parser.add_argument("--cache", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--child", choices=ENGINES, help=argparse.SUPPRESS)
     parser.add_argument("--started", type=float, help=argparse.SUPPRESS)
@@ -303,17 +326,27 @@ def main() -> None:
         return
     folder = options.folder.resolve()
     root = options.root.resolve() if options.root else prepared_tree(folder)
-    arguments = ["--root", str(root), "--voice", options.voice, "--cache", str(folder / "cache")]
-    interpreters = {"asagoe": sys.executable} | ({"hayakoe": options.hayakoe} if options.hayakoe else {})
+    interpreters = {"asagoe": sys.executable}
+    caches = dict.fromkeys(ENGINES, folder / "cache")
+    if options.tuned:
+        interpreters["tuned"] = sys.executable
+        caches["tuned"] = tuned_cache(folder, root, options.voice)
+    if options.hayakoe:
+        interpreters["hayakoe"] = options.hayakoe
+    arguments = {
+        engine: ["--root", str(root), "--voice", options.voice, "--cache", str(cache)]
+        for engine, cache in caches.items()
+    }
     others = os.getloadavg()[0]
     for engine, interpreter in interpreters.items():  # files come into the page cache, graphs are prepared
-        print(f"{engine}'s first start: load {run(engine, interpreter, arguments)['load, s']:.1f} s", file=sys.stderr)
+        seconds = run(engine, interpreter, arguments[engine])["load, s"]
+        print(f"{engine}'s first start: load {seconds:.1f} s", file=sys.stderr)
     rounds: dict[str, list[dict[str, float]]] = {engine: [] for engine in interpreters}
     for number in range(options.rounds):
         for engine, interpreter in list(interpreters.items())[:: -1 if number % 2 else 1]:
-            rounds[engine].append(run(engine, interpreter, arguments))
+            rounds[engine].append(run(engine, interpreter, arguments[engine]))
             print(f"round {number + 1} of {options.rounds}: {engine} done", file=sys.stderr)
-        rounds["asagoe"][-1] |= run("threads", sys.executable, arguments, ASAGOE_SHARED_POOL="1")
+        rounds["asagoe"][-1] |= run("threads", sys.executable, arguments["threads"], ASAGOE_SHARED_POOL="1")
     report(rounds, options.rounds)
     print(f"\nload average before: {others:.1f}")
 

@@ -76,7 +76,7 @@ def measure(family: str, length: int, setting: str, root: str, cache: str) -> di
     }
     tts.release_memory()
     figures["released, RssAnon"] = memory("RssAnon")
-    speaker.rest()
+    speaker.release()
     tts.release_memory()
     return figures | {"resting": memory("VmRSS"), "audio, s": seconds, "taken, s": taken}
 

@@ -24,6 +24,7 @@ from daemon.quiet_keeper import QuietKeeper
 from daemon.renderer import Renderer
 from daemon.saying import Saying
 from daemon.timings import Timings
+from daemon.waiting import Waiting
 from engine import EngineError
 
 _log = logging.getLogger("asagoe.announcer")
@@ -48,6 +49,7 @@ class Announcer:
 
     Args:
         quiet: keeps the quiet hours; None for none.
+        kept: keeps what was accepted over a restart, or None.
         on_change: called after every change of what ``state`` says.
     """
 
@@ -61,6 +63,7 @@ class Announcer:
         bus: Events,
         volume: int,
         quiet: QuietKeeper | None = None,
+        kept: Waiting | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._clock = clock
@@ -70,6 +73,7 @@ class Announcer:
         self._bus = bus
         self.mix = Mix(volume)
         self._quiet = quiet
+        self._kept = kept
         self.on_change = on_change
         self._current: Saying | None = None
         self._last: Announcement | None = None
@@ -115,10 +119,20 @@ class Announcer:
         if refusal is not None:
             self._end(announcement, events.DROPPED, refusal)
             return False
+        if self._kept is not None:
+            self._kept.add(announcement)
+        return self._admit(announcement)
+
+    def restore(self, announcement: Announcement, resume_at: int) -> bool:
+        """Queue an announcement that an earlier run accepted, to be gone on with at one of its sentences."""
+        self._remember(announcement.id)
+        return self._admit(announcement, resume_at)
+
+    def _admit(self, announcement: Announcement, resume_at: int = 0) -> bool:
         verdict = SAY if self._quiet is None else self._quiet.judge(announcement)
         if verdict.action in (Action.DROP, Action.DEFER):
             return self._keep_quiet(announcement, verdict)
-        return self._enqueue(softened(announcement, verdict))
+        return self._enqueue(softened(announcement, verdict), resume_at)
 
     def readmit(self, announcement: Announcement) -> bool:
         """Queue an announcement that was accepted before and had to wait; returns whether it will be said."""
@@ -144,8 +158,8 @@ class Announcer:
         self._emit(events.DEFERRED, announcement, "quiet hours", until=until)
         return True
 
-    def _enqueue(self, announcement: Announcement) -> bool:
-        evicted = self._queue.put(announcement, cut_in=self._cuts_in(announcement))
+    def _enqueue(self, announcement: Announcement, resume_at: int = 0) -> bool:
+        evicted = self._queue.put(announcement, cut_in=self._cuts_in(announcement), resume_at=resume_at)
         if evicted is not None:
             self._end(evicted.announcement, events.DROPPED, f"the queue of {self._queue.limit} is full")
             if evicted.announcement is announcement:
@@ -230,12 +244,21 @@ class Announcer:
         return [item.announcement.id for item in items]
 
     def shut_down(self) -> None:
-        """End everything: whoever waits for an announcement is told that it will not be said."""
+        """Fall silent. What is kept goes on at the next start; of the rest whoever waits is told that it will not."""
         reason = "the service stops"
-        self.clear(reason)
-        if self._current is not None:
-            self._stop_current(reason)
-            self._end(self._current.announcement, events.DROPPED, reason, self._current.timings)
+        current = self._current
+        left = [*self._queue.clear(), *([self._held] if self._held else [])]
+        self._held = None
+        if current is not None:
+            left.insert(0, replace(current.item, resume_at=current.position))
+            current.stop(reason)
+        for item in left:
+            if self._kept is not None and self._kept.leave(item.announcement, item.resume_at):
+                if current is not None and item.announcement is current.announcement:
+                    current.ended = True
+            else:
+                self._end(item.announcement, events.DROPPED, reason, item.timings)
+        self.on_change()
 
     def replay(self) -> str | None:
         """Say the last announcement that was said again, under a new id; None when there is none."""
@@ -318,6 +341,8 @@ class Announcer:
         if current.item.resume_at == 0 and announcement.expired(self._clock.now(), self._clock.monotonic()):
             self._end(announcement, events.EXPIRED, "it waited longer than it is good for", current.timings)
             return
+        if self._kept is not None:
+            self._kept.begin(announcement, current.item.resume_at)
         self.on_change()
         said = await current.run()
         if said.finished:

@@ -34,11 +34,13 @@ from daemon.briefings.http_fetcher import HttpFetcher
 from daemon.briefings.memory import LastGood
 from daemon.clock import Clock, SystemClock
 from daemon.commands import Commands
-from daemon.config import Config, ConfigError, ScheduleEntryConfig, load_config
+from daemon.config import Config, ConfigError, ScheduleEntryConfig, dictionary_path, load_config
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
 from daemon.folders import phrase_folder, state_folder
 from daemon.health import PERIOD, Health
+from daemon.http.backend import Backend, Coming
+from daemon.http.server import HttpServer
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
 from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, PahoBroker
@@ -67,6 +69,7 @@ from daemon.sinks import sinks_of
 from daemon.speakers import SpeakerKeeper
 from daemon.state import snapshot
 from daemon.store import Database, Records
+from daemon.waiting import Waiting
 from engine import TTS, DictionaryError, EngineError, __version__
 
 _log = logging.getLogger("asagoe.service")
@@ -157,9 +160,10 @@ class Service:
         self._plan_alarms(stack)
         self._gateway = await self._start_mqtt(stack)
         stack.callback(self._announcer.shut_down)
-        stack.callback(self._quiet.shut_down)
+        stack.callback(self._quiet.shut_down, lambda announcement: self._kept.leave(announcement, 0))
         await self._start_schedule(stack)
         await self._start_fetching(stack)
+        await self._start_http(stack)
         await self._start_reports(stack)
         await self._start_watchdog(stack)
 
@@ -224,6 +228,8 @@ class Service:
 
     async def _start_announcer(self, stack: AsyncExitStack) -> Announcer:
         self._quiet = QuietKeeper(self._clock, self.config.quiet_plan)
+        self._kept = Waiting(self._clock, self._records)
+        self._bus.listen(self._kept.on_event)
         announcer = Announcer(
             clock=self._clock,
             queue=AnnouncementQueue(self.config.announcements.max_queue),
@@ -232,6 +238,7 @@ class Service:
             bus=self._bus,
             volume=self.config.audio.volume,
             quiet=self._quiet,
+            kept=self._kept,
         )
         announcer.set_volume_by_priority(self.config.announcements.volumes)
         self._quiet.attach(announcer)
@@ -261,7 +268,7 @@ class Service:
         return briefer
 
     async def _start_mqtt(self, stack: AsyncExitStack) -> Gateway:
-        health = Health(
+        self._health = Health(
             self._clock,
             speakers=lambda: self._renderer.speakers,
             problems=lambda: self._problems,
@@ -277,12 +284,12 @@ class Service:
             clock=self._clock,
             zone=self.zone,
             snapshot=self.snapshot,
-            health=health.report,
+            health=self._health.report,
             second_encoding=self.config.mqtt.second_encoding,
         )
         self._gateway = gateway
         self._bus.listen(gateway.on_event)
-        self._bus.listen(health.on_event)
+        self._bus.listen(self._health.on_event)
         self._announcer.on_change = self._quiet.on_change = gateway.on_change
         mqtt = self.config.mqtt
         if mqtt.broker == "none":
@@ -445,6 +452,8 @@ class Service:
         AgendaCommands(self._agenda, self._keeper).add_to(self.commands)
 
     async def _start_schedule(self, stack: AsyncExitStack) -> None:
+        for announcement, resume_at in self._kept.restore():
+            self._announcer.restore(announcement, resume_at)
         self._agenda.configure(self.config)
         self._keeper.restore()
         self._guarding = await stack.enter_async_context(running(self._scheduler.guard(), "clock guard"))
@@ -462,6 +471,35 @@ class Service:
         self._speakers.on_change = self._speakers_changed
         await stack.enter_async_context(running(self._speakers.keep(), "speakers"))
         await stack.enter_async_context(running(self._speakers.rest_idle(), "idle speakers"))
+
+    async def _start_http(self, stack: AsyncExitStack) -> None:
+        if self.config.http is None:
+            return
+        backend = Backend(
+            loop=asyncio.get_running_loop(),
+            tts=self._tts,
+            renderer=self._renderer,
+            settings=lambda: self.config.announcements,
+            announce=self._gateway.announce_from("http"),
+            snapshot=self.snapshot,
+            health=self._health.report,
+            upcoming=lambda count: [
+                Coming(o.entry.id, o.due.astimezone(self.zone)) for o in self._scheduler.upcoming(count)
+            ],
+            dictionary=self._dictionary_file,
+            state_folder=state_folder(),
+        )
+        server = HttpServer(self.config.http, backend)
+        try:
+            await asyncio.to_thread(server.start)
+        except UnavailableError as error:
+            _log.error("%s", error)
+            return
+        stack.push_async_callback(asyncio.to_thread, server.stop)
+
+    def _dictionary_file(self) -> Path | None:
+        name = self.config.dictionary
+        return None if name is None or self._path is None else dictionary_path(name, self._path)
 
     async def _start_reports(self, stack: AsyncExitStack) -> None:
         async def report() -> None:
@@ -523,7 +561,7 @@ class Service:
         if dismissed and alarm.then in self._briefer.names:
             self._briefer.run(alarm.then)
 
-    def _entries(self) -> dict[str, Callable[[], None]]:
+    def _entries(self) -> dict[str, Callable[[], str]]:
         """The entries of the schedule, and how to say each now."""
         return {
             name: partial(self._speech.now, name, item)
@@ -580,7 +618,7 @@ class Service:
         old = self.config
         fixed = [
             key
-            for key in ("node", "groups", "timezone", "audio", "mirrors", "mqtt", "phrase_cache", "render_on")
+            for key in ("node", "groups", "timezone", "audio", "mirrors", "mqtt", "http", "phrase_cache", "render_on")
             if _differs(old, new, key)
         ]
         self.config = new.model_copy(update={key: getattr(old, key) for key in fixed})

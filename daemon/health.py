@@ -59,7 +59,7 @@ class Health:
         problems = self._problems()
         ready = {
             name: {
-                "state": "resting" if speaker.resting else "ready",
+                "state": "ready" if speaker.is_loaded else "resting",
                 "family": speaker.family,
                 "memory_mb": round(speaker.memory / 1e6, 1),
             }

@@ -46,8 +46,13 @@ class AnnouncementQueue:
         """The items in the order in which they will be said."""
         return (entry[3] for entry in sorted(self._heap, key=_order))
 
-    def put(self, announcement: Announcement, *, cut_in: bool = False) -> Item | None:
+    def put(self, announcement: Announcement, *, cut_in: bool = False, resume_at: int = 0) -> Item | None:
         """Add an announcement at the end of its priority, or at its head when it cuts in.
+
+        Args:
+            announcement: what is to be said.
+            cut_in: whether it goes to the head.
+            resume_at: sentence to begin with.
 
         Returns:
             What had to give way: when the queue is full, the newest of the lowest priority, which may be the
@@ -61,7 +66,7 @@ class AnnouncementQueue:
             self._heap.remove(lowest)
             heapq.heapify(self._heap)
             evicted = lowest[3]
-        self._push(_CUTTING_IN if cut_in else _ARRIVED, next(self._arrivals), Item(announcement))
+        self._push(_CUTTING_IN if cut_in else _ARRIVED, next(self._arrivals), Item(announcement, resume_at))
         return evicted
 
     def put_back(self, item: Item) -> None:

@@ -55,7 +55,7 @@ class Speaking(Protocol):
 
 
 class QuietKeeper:
-    """Judges announcements for the announcer and holds what is to wait. What is held lives in memory only.
+    """Judges announcements for the announcer and holds what is to wait; the announcer keeps that over a restart.
 
     Args:
         clock: of the hours.
@@ -135,11 +135,12 @@ class QuietKeeper:
         self.on_change()
         return [announcement.id for announcement in held]
 
-    def shut_down(self) -> None:
-        """Tell whoever waits for a deferred announcement that it will not be said."""
+    def shut_down(self, kept: Callable[[Announcement], bool] = lambda _: False) -> None:
+        """Let go of what is deferred: what is ``kept`` goes on at the next start, of the rest whoever waits is told."""
         held, self._held = self._held, []
         for announcement in held:
-            self._give_up(announcement, "dropped", "the service stops")
+            if not kept(announcement):
+                self._give_up(announcement, "dropped", "the service stops")
 
     async def run(self) -> None:
         """Watch the clock, until cancelled."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,11 @@ _T = TypeVar("_T")
 
 EMBEDDED = "embedded"
 """Name of the speaker that speaks when the one that was asked for cannot."""
+
+_PATIENCE = 30.0
+"""Seconds after which work that can wait begins all the same."""
+_LOOK = 0.02
+"""Seconds between two looks whether it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,9 @@ class Renderer:
         # One thread for what somebody waits for, one for what is rendered ahead; the engine lets the first one pass.
         self._urgent = ThreadPoolExecutor(1, thread_name_prefix="render")
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="render-ahead")
+        self._pressing = 0  # counted on the service's loop
+        self._quiet = threading.Event()
+        self._quiet.set()
 
     def knows(self, speaker: str) -> bool:
         """Whether a speaker of that name is configured."""
@@ -118,7 +127,7 @@ class Renderer:
         Raises:
             EngineError: the text or an option cannot be spoken, or no speaker is ready.
         """
-        return await self._run(self._lane(ahead), lambda: self._plan(announcement))
+        return await self._in_lane(ahead, lambda: self._plan(announcement))
 
     async def render(self, job: Job, segment: Segment, *, ahead: bool = False) -> Rendering:
         """The sound of one sentence; what is rendered ahead lets the engine's other work go first.
@@ -126,7 +135,7 @@ class Renderer:
         Raises:
             EngineError: it cannot be spoken.
         """
-        return await self._run(self._lane(ahead), lambda: self._render(job, segment, background=ahead))
+        return await self._in_lane(ahead, lambda: self._render(job, segment, background=ahead))
 
     async def render_ahead(self, announcement: Announcement) -> int:
         """Render a whole announcement into the cache, behind everything that is more urgent.
@@ -154,19 +163,46 @@ class Renderer:
         for segment in job.plan.segments:
             yield (await self._run(self._ahead, partial(self._render, job, segment))).spoken
 
+    async def behind(self, work: Callable[[], _T]) -> _T:
+        """Do something with speakers for somebody who can wait; of any event loop.
+
+        It begins when nothing that is said is being rendered, and shares its thread with what is rendered ahead. Who
+        asks for one sentence at a time delays nobody by more than that.
+        """
+        waited = 0.0
+        while not self._quiet.is_set() and waited < _PATIENCE:
+            await asyncio.sleep(_LOOK)  # here, so that what is rendered ahead need not wait behind this
+            waited += _LOOK
+        return await self._run(self._ahead, work)
+
+    def plan_now(self, text: str, speaker: str | None, options: Mapping[str, Any]) -> Job:
+        """As ``plan``, on the caller's thread."""
+        chosen, own, instead_of = self._chosen(speaker, options)
+        return Job(chosen, chosen.plan(text, **own), instead_of)
+
+    def render_now(self, job: Job, segment: Segment) -> Rendering:
+        """As ``render``, on the caller's thread. The sound is not kept: the cache is for what the house says."""
+        known = self._phrases.get(segment.key)
+        return Rendering(known or job.speaker.synthesize(segment), cached=known is not None)
+
     def close(self) -> None:
         """End the threads after the sentences they are at."""
         self._urgent.shutdown(wait=False, cancel_futures=True)
         self._ahead.shutdown(wait=False, cancel_futures=True)
 
     def _plan(self, announcement: Announcement) -> Job:
-        asked = announcement.speaker or self._default
-        speaker, substitute = self._speaker(asked)
-        options = dict(announcement.options)
-        if substitute:  # it may have other styles and fewer options; what it has not, it goes without
-            options = {k: v for k, v in options.items() if k in speaker.options and k != "style"}
+        speaker, options, instead_of = self._chosen(announcement.speaker, announcement.options)
         plan, starts = _plan_of(speaker, announcement, options)
-        return Job(speaker, plan, asked if substitute else None, starts)
+        return Job(speaker, plan, instead_of, starts)
+
+    def _chosen(self, name: str | None, options: Mapping[str, Any]) -> tuple[Speaker, dict[str, Any], str | None]:
+        """The speaker, the options that it takes, and whom it stands in for."""
+        asked = name or self._default
+        speaker, substitute = self._speaker(asked)
+        own = dict(options)
+        if substitute:  # it may have other styles and fewer options; what it has not, it goes without
+            own = {k: v for k, v in own.items() if k in speaker.options and k != "style"}
+        return speaker, own, asked if substitute else None
 
     def _own(self, name: str, text: str, options: Mapping[str, Any]) -> Job:
         own = self._tts.speakers
@@ -194,8 +230,17 @@ class Renderer:
             self._phrases.put(segment.key, spoken)
         return Rendering(spoken, cached=False)
 
-    def _lane(self, ahead: bool) -> ThreadPoolExecutor:
-        return self._ahead if ahead else self._urgent
+    async def _in_lane(self, ahead: bool, work: Callable[[], _T]) -> _T:
+        if ahead:
+            return await self._run(self._ahead, work)
+        self._pressing += 1
+        self._quiet.clear()
+        try:
+            return await self._run(self._urgent, work)
+        finally:
+            self._pressing -= 1
+            if not self._pressing:
+                self._quiet.set()
 
     async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(executor, work)

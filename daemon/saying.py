@@ -109,6 +109,12 @@ class Saying:
         return True
 
     @property
+    def position(self) -> int:
+        """The sentence at which it is, over all repeats."""
+        at = None if self._playback is None else self._playback.index
+        return self.item.resume_at if at is None else max(at, 0)
+
+    @property
     def halted(self) -> bool:
         """Whether it was asked to fade out, for whatever reason."""
         return self._halted.is_set()

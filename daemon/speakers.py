@@ -8,6 +8,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from daemon.clock import Clock
 from daemon.config import Config
@@ -105,19 +106,19 @@ class SpeakerKeeper:
                 known = seen.get(name)
                 if known is None or known[:2] != (speaker, speaker.uses):
                     seen[name] = (speaker, speaker.uses, now)
-                elif now - known[2] >= after and not speaker.resting:
-                    await self._rest(speaker)
+                elif now - known[2] >= after and speaker.is_loaded:
+                    await self._release(speaker)
 
-    async def _rest(self, speaker: Speaker) -> None:
-        if await asyncio.to_thread(speaker.rest):
+    async def _release(self, speaker: Speaker) -> None:
+        if await asyncio.to_thread(partial(speaker.release, wait=False)):
             await asyncio.to_thread(self._tts.release_memory)
-            _log.info("speaker %s rests until it is needed again", speaker.name)
+            _log.info("speaker %s is unloaded until it is needed again", speaker.name)
             self.on_change()
 
     def _lost(self, name: str) -> None:
-        """One that could not be loaded again after its rest is fetched like one that never was here."""
+        """One that could not be loaded again  is fetched like one that never was here."""
         if name not in self._problems:
-            self._note(dict(self._problems) | {name: "it could not be loaded again after its rest"})
+            self._note(dict(self._problems) | {name: "it could not be loaded again "})
             self._changed.set()
 
     async def _attempt(self) -> None:

@@ -50,10 +50,12 @@ class Waiting:
         if kept is not None:
             self._put(announcement, resume_at, kept["attempts"] + 1)
 
-    def leave(self, announcement: Announcement, resume_at: int) -> None:
-        """The service stops while it waits, or is being said up to one of its sentences."""
-        if announcement.id in self._records.all(_TABLE):
-            self._put(announcement, resume_at, attempts=0)
+    def leave(self, announcement: Announcement, resume_at: int) -> bool:
+        """The service stops while it waits, or is being said up to one of its sentences; whether it is kept."""
+        if announcement.id not in self._records.all(_TABLE):
+            return False
+        self._put(announcement, resume_at, attempts=0)
+        return True
 
     def on_event(self, event: Event) -> None:
         """What has ended is not kept any more."""
@@ -76,7 +78,7 @@ class Waiting:
                 self._records.remove(_TABLE, name)
                 continue
             restored.append((announcement, resume_at))
-        return restored
+        return sorted(restored, key=lambda item: item[0].received)
 
     def _put(self, announcement: Announcement, resume_at: int, attempts: int) -> None:
         value = {"announcement": self._json(announcement), "resume_at": resume_at, "attempts": attempts}

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.audio import Audio, concatenate
@@ -25,7 +25,8 @@ from engine.loudness import TARGET_LUFS, even_out
 from engine.options import SpeechOptions
 from engine.plan import Plan, Segment, Spoken
 from engine.silence import trimmed
-from engine.text import Sentence, TextPipeline
+from engine.text import AccentPhrase, Sentence, TextPipeline
+from engine.text.notation import write_kana
 from engine.text.pacing import paced
 from engine.threads import SpeakerThreads
 from engine.turns import Turns, working
@@ -54,7 +55,7 @@ class Speaker:
         voice: loaded.
         text: the pipeline that all speakers share.
         defaults: options that requests start from.
-        reload: loads the voice again after ``rest``; without it the speaker does not rest.
+        load_again: loads the voice again after ``release``; without it nothing is released.
     """
 
     def __init__(
@@ -64,12 +65,12 @@ class Speaker:
         text: TextPipeline,
         defaults: SpeechOptions | None = None,
         *,
-        reload: Callable[[], Voice] | None = None,
+        load_again: Callable[[], Voice] | None = None,
     ) -> None:
         self.name = name
         self._voice: Voice | None = voice
         self._text = text
-        self._reload = reload
+        self._load_again = load_again
         self._closed = False
         self._turns = Turns()
         self._threads = SpeakerThreads(name)
@@ -89,14 +90,19 @@ class Speaker:
 
     @property
     def memory(self) -> int:
-        """Bytes that the voice holds; none while it rests."""
+        """Bytes that the voice holds; none while it is released."""
         voice = self._voice
         return voice.memory() if voice else 0
 
     @property
-    def resting(self) -> bool:
-        """Whether the voice gave its memory back and is loaded again when it is next asked to speak."""
-        return self._voice is None and not self._closed
+    def defaults(self) -> SpeechOptions:
+        """The options that requests start from."""
+        return self._defaults
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its voice is in memory now; if not, the next sentence loads it again."""
+        return self._voice is not None
 
     @property
     def uses(self) -> int:
@@ -113,10 +119,32 @@ class Speaker:
         """
         settled = self._checked(SpeechOptions.of(options)).over(self._defaults)
         script = self._text.script(text)
-        segments = tuple(self._segments(script.sentences, settled))
+        segments = tuple(self._segments(paced(script.sentences), settled))
         if not segments:
             raise _nothing_to_say(text)
         return Plan(segments, script.normalized, script.dropped)
+
+    def plan_phrases(self, phrases: Sequence[AccentPhrase], text: str | None = None, **options: Any) -> Plan:
+        """As ``plan``, of accent phrases in place of a text: read and accented as they say.
+
+        Pauses between segments are those of the phrases, not the voice's.
+
+        Args:
+            phrases: in order.
+            text: that they came from, where it is known; a help for voices that look at the written words.
+            options: see ``SpeechOptions``.
+
+        Raises:
+            NothingToSayError: there are no phrases.
+            InvalidOptionError: as ``plan``.
+            UnknownStyleError: as ``plan``.
+        """
+        settled = self._checked(SpeechOptions.of(options)).over(self._defaults)
+        if not phrases:
+            message = "there are no accent phrases to speak"
+            raise NothingToSayError(message)
+        segments = self._segments(self._text.sentences(phrases, text), settled)
+        return Plan(tuple(segments), write_kana(phrases), ())
 
     def is_current(self, segment: Segment) -> bool:
         """Whether the segment's key still says how it would sound: no other words were taken into use since."""
@@ -142,7 +170,7 @@ class Speaker:
             NothingToSayError: the front end finds no reading after all.
             CancelledSpeechError: ``cancel`` was set.
             DeadlineExceededError: the deadline passed.
-            VoiceNotAvailableError: the speaker was unloaded, cannot be loaded again after its rest, or was loaded
+            VoiceNotAvailableError: the speaker was unloaded, cannot be loaded again, or was loaded
                 before this process was forked.
         """
         rendered = self._rendered(segment, cancel, deadline, background=background)
@@ -150,7 +178,8 @@ class Speaker:
         samples = even_out(
             audio.samples, audio.sample_rate, target=TARGET_LUFS, volume=segment.options.number("volume")
         )
-        pause = segment.sentence.pause if rendered.pause is None else rendered.pause
+        own = rendered.pause if not segment.sentence.phrases else None  # of phrases, pauses are as they say
+        pause = segment.sentence.pause if own is None else own
         return Spoken(Audio(samples, audio.sample_rate, audio.timings), pause)
 
     def stream(
@@ -211,25 +240,39 @@ class Speaker:
         """``agenerate`` as the bytes of a WAV file."""
         return (await self.agenerate(text, **options)).to_bytes()
 
-    def rest(self) -> bool:
-        """Give the voice's memory back until it is next asked to speak, which then takes as long as loading it.
+    def wake(self) -> None:
+        """Load the voice again if it was released; the next sentence would do so too.
 
-        Does nothing while it speaks: then it is not idle.
+        Raises:
+            VoiceNotAvailableError: it cannot be loaded, or the speaker was unloaded.
+        """
+        self._require_same_process()
+        self._turns.take()
+        try:
+            self._awake()
+        finally:
+            self._turns.give()
+
+    def release(self, *, wait: bool = True) -> bool:
+        """Free the voice and load it again when it is needed, which then takes as long as loading it.
+
+        Args:
+            wait: for the end of the sentence that it is at; else nothing is done while it speaks.
 
         Returns:
-            Whether it rests now.
+            Whether there was a voice to free.
         """
-        if self._reload is None or self._generation != generation() or not self._turns.take(timeout=0):
-            return self.resting
+        if self._load_again is None or self._generation != generation():
+            return False
+        if not self._turns.take(timeout=None if wait else 0):
+            return False
         try:
-            if self._turns.waiting or self._closed:
-                return self.resting
             voice, self._voice = self._voice, None
         finally:
             self._turns.give()
         if voice is not None:
             voice.close()
-        return True
+        return voice is not None
 
     def close(self) -> None:
         """Unload the voice, after the sentence that it is at. Closing twice is harmless."""
@@ -266,23 +309,23 @@ class Speaker:
             self._turns.give()
 
     def _awake(self) -> Voice:
-        """The voice, loaded again if it rests. Whoever calls has the turn."""
-        if self._closed or (self._voice is None and self._reload is None):
+        """The voice, loaded again if it was released. Whoever calls has the turn."""
+        if self._closed or (self._voice is None and self._load_again is None):
             message = f"speaker {self.name} was unloaded; load and prepare it again"
             raise VoiceNotAvailableError(message)
         if self._voice is None:
-            assert self._reload is not None  # noqa: S101
+            assert self._load_again is not None  # noqa: S101
             try:
-                voice = self._reload()
+                voice = self._load_again()
             except EngineError as error:
-                message = f"speaker {self.name} cannot be loaded again after its rest: {error}"
+                message = f"speaker {self.name} cannot be loaded again: {error}"
                 raise VoiceNotAvailableError(message) from error
             self._know(voice)
             self._voice = voice
         return self._voice
 
     def _know(self, voice: Voice) -> None:
-        """Keep what is asked of a voice also while it rests."""
+        """Keep what is asked of a voice also while it is released."""
         self.family = voice.family
         self.styles = voice.styles
         self.sample_rate = voice.sample_rate
@@ -303,7 +346,7 @@ class Speaker:
     def _lazy_segments(self, text: str, options: dict[str, Any]) -> Iterator[Segment]:
         """The segments of a plan, read as they are asked for; the first one is there already."""
         settled = self._checked(SpeechOptions.of(options)).over(self._defaults)
-        segments = self._segments(self._text.sentences(text), settled)
+        segments = self._segments(paced(self._text.read(text)), settled)
         first = next(segments, None)
         if first is None:
             raise _nothing_to_say(text)
@@ -312,7 +355,7 @@ class Speaker:
     def _segments(self, sentences: Iterable[Sentence], options: SpeechOptions) -> Iterator[Segment]:
         """One ahead of what is asked for, to know which is the last."""
         waiting: Sentence | None = None
-        for sentence in paced(sentences):
+        for sentence in sentences:
             if waiting is not None:
                 yield Segment(waiting, options, self._key(waiting, options), last=False)
             waiting = sentence
@@ -341,7 +384,7 @@ class Speaker:
             message = f"speaker {self.name} has no style {options.style!r}; it has {', '.join(self.styles)}"
             raise UnknownStyleError(message)
         voice = self._voice
-        if voice is not None:  # one that rests checks when it speaks
+        if voice is not None:  # one that is released checks when it speaks
             voice.check(options)
         return options
 
@@ -354,6 +397,8 @@ class Speaker:
             sentence.pause,
             sorted(options.given().items()),
         ]
+        if sentence.phrases:
+            facts.append(write_kana(sentence.phrases))
         return hashlib.sha256(json.dumps(facts, ensure_ascii=True).encode()).hexdigest()
 
 

@@ -194,6 +194,11 @@ class TTS:
         return self
 
     @property
+    def device(self) -> str:
+        """What voices are computed on: "cpu", "cuda" or "cuda:N"."""
+        return self._device
+
+    @property
     def speakers(self) -> Mapping[str, Speaker]:
         """The speakers that are ready, by name; a view that does not change under the caller's feet."""
         with self._lock:
@@ -214,6 +219,19 @@ class TTS:
         if speaker is not None:
             speaker.close()
             self.release_memory()
+
+    def release(self, name: str) -> bool:
+        """Free the voice of a speaker that stays: its next sentence loads it again. Safe while it speaks.
+
+        Returns:
+            Whether there was a voice to free.
+
+        Raises:
+            UnknownSpeakerError: no speaker of that name is ready.
+        """
+        released = self.speakers[name].release()
+        trim()  # and no collection: it would hold up whoever speaks
+        return released
 
     def release_memory(self) -> None:
         """Give memory that is no longer needed back to the system."""
@@ -264,7 +282,7 @@ class TTS:
                 raise
 
         try:
-            speaker = Speaker(name, voice, self.text, spec.defaults, reload=again)
+            speaker = Speaker(name, voice, self.text, spec.defaults, load_again=again)
         except EngineError:  # a default that this voice does not have: it gives back what it shares
             voice.close()
             raise

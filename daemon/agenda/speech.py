@@ -88,14 +88,15 @@ class Speech:
         else:
             self._announcer.submit(announcement)
 
-    def now(self, entry_id: str, item: ScheduleEntryConfig) -> None:
-        """Say it now, whatever its rule."""
+    def now(self, entry_id: str, item: ScheduleEntryConfig) -> str:
+        """Say it now, whatever its rule; returns the id of the announcement."""
         if item.briefing is not None:
-            self._briefer.run(item.briefing, over=_manner(item))
-            return
+            return self._briefer.run(item.briefing, over=_manner(item))
         occurrence = Occurrence(Entry(entry_id, item.rule(), timedelta()), self._clock.now())
         announcement = announcement_of(occurrence, item, self._defaults(), self._clock)
-        self._announcer.submit(replace(announcement, id=new_id()))
+        chosen = new_id()
+        self._announcer.submit(replace(announcement, id=chosen))
+        return chosen
 
     def missed(self, missed: Missed, item: ScheduleEntryConfig) -> None:
         """Tell that it was too late to say it."""

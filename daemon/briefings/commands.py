@@ -15,7 +15,7 @@ def add_briefing_commands(
     briefer: Briefer,
     announcer: Announcer,
     *,
-    entries: Callable[[], Mapping[str, Callable[[], None]]],
+    entries: Callable[[], Mapping[str, Callable[[], str]]],
 ) -> None:
     """Add run, pause, resume and next_section; stop also ends a briefing that is still being made.
 
@@ -23,23 +23,22 @@ def add_briefing_commands(
         commands: the table.
         briefer: tells briefings.
         announcer: whose stop is extended.
-        entries: what else ``do/run`` may name: the entries of the schedule, and how to say each now.
+        entries: what else ``do/run`` may name: the entries of the schedule, and how to say each now, which returns
+            the id of its announcement.
     """
 
-    def run(text: str) -> None:
+    def run(text: str) -> str:
         name = text.strip()
         if name in briefer.names:
-            briefer.run(name)
-        elif name in entries():
-            entries()[name]()
-        else:
-            known = ", ".join([*briefer.names, *entries()]) or "none"
-            message = f"there is no briefing or schedule entry {name[:64]!r}; there are {known}"
-            raise RequestError(message)
+            return briefer.run(name)
+        if name in entries():
+            return entries()[name]()
+        known = ", ".join([*briefer.names, *entries()]) or "none"
+        message = f"there is no briefing or schedule entry {name[:64]!r}; there are {known}"
+        raise RequestError(message)
 
-    def stop(_: str) -> None:
-        briefer.stop()
-        announcer.stop()
+    def stop(_: str) -> list[str]:
+        return list(dict.fromkeys([*briefer.stop(), *announcer.stop()]))
 
     commands.add("do/run", run)
     commands.add("do/pause", lambda _: briefer.pause())

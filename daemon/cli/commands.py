@@ -260,8 +260,27 @@ def convert(
         Path | None,
         typer.Option(help="Folder of ku-nlp/deberta-v2-large-japanese-char-wwm; needed once for a tree."),
     ] = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Tune it as well, for this machine.")] = False,
 ) -> None:
     """Convert a trained Style-Bert-VITS2 JP-Extra voice for machines without PyTorch."""
     from daemon.cli.voices import convert_voice
 
-    sys.exit(convert_voice(folder, to, name=name, bert=bert))
+    sys.exit(convert_voice(folder, to, name=name, bert=bert, tune=tune))
+
+
+@voices.command()
+def tune(
+    name: Annotated[str, typer.Argument(help="Of a speaker of the configuration, or of a voice at --source.")],
+    source: Annotated[str | None, typer.Option(help="Not from the configuration: this source.")] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=10, max=100, help="Least SNR in dB against float32; 35 without it.", show_default=False),
+    ] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Go back to float32.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Let a neural voice compute with 8 bits where that is faster on this machine and near enough to float32."""
+    from daemon.cli.voices_tune import tune_voice
+
+    sys.exit(tune_voice(config, name, source=source, threshold=threshold, reset=reset, as_json=json))

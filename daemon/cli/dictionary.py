@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from daemon.cli.common import err, fail, out, printable, read_config, table
 from daemon.config import dictionary_path
-from engine import Dictionary, DictionaryError, Word, load_dictionary
+from daemon.dictionary_file import edit_dictionary
+from engine import DictionaryError, Word, load_dictionary
 from engine.text import TextPipeline
 from engine.text.dictionary import checked_word, with_word, without_word
 from engine.text.kana import pronunciation
@@ -24,7 +19,9 @@ def add_word(explicit: Path | None, file: Path | None, surface: str, facts: dict
     path = _path(explicit, file)
     try:
         word = checked_word(surface, facts)
-        before = _edit(path, lambda text: with_word(text, word, str(path)), create=True)
+        before = edit_dictionary(
+            path, lambda text: with_word(text, word, str(path)), create=True, on_owner_lost=_owner_lost
+        )
     except (ValueError, DictionaryError) as error:
         return fail(str(error))
     except OSError as error:
@@ -40,7 +37,7 @@ def remove_word(explicit: Path | None, file: Path | None, surface: str) -> int:
     """Take a word out of the file; returns the exit code."""
     path = _path(explicit, file)
     try:
-        before = _edit(path, lambda text: without_word(text, surface, str(path)))
+        before = edit_dictionary(path, lambda text: without_word(text, surface, str(path)), on_owner_lost=_owner_lost)
     except DictionaryError as error:
         return fail(str(error))
     except OSError as error:
@@ -101,65 +98,8 @@ def _path(explicit: Path | None, file: Path | None) -> Path:
     return dictionary_path(config.dictionary, config_file)
 
 
-def _edit(path: Path, change: Callable[[str], str], *, create: bool = False) -> Dictionary:
-    """Change the text of the file in one step: whoever reads it sees the old one or the new one.
-
-    Returns:
-        The words before the change.
-
-    Raises:
-        DictionaryError: the file or the change is wrong; nothing was written.
-        OSError: the file cannot be written.
-    """
-    path = path.resolve()  # a link stays a link
-    with _alone_in(path.parent):
-        missing = create and not path.exists()
-        before = Dictionary() if missing else load_dictionary(path)
-        text = "" if missing else path.read_bytes().decode("utf-8-sig")
-        ending = "\r\n" if "\r\n" in text else "\n"
-        _write(path, change(text.replace("\r\n", "\n")).replace("\n", ending))
-    return before
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """One editor at a time, so that no word is lost; the lock ends with the process."""
-    if not folder.is_dir():  # reading will say what is missing
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _write(path: Path, text: str) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)
-            _keep_owner(path, temporary)
-        else:
-            temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _keep_owner(path: Path, temporary: Path) -> None:
-    status = path.stat()
-    try:
-        os.chown(temporary, status.st_uid, status.st_gid)
-    except PermissionError:
-        err.print(f"{path} now belongs to you: only root can keep its owner", style="yellow")
+def _owner_lost(path: Path) -> None:
+    err.print(f"{path} now belongs to you: only root can keep its owner", style="yellow")
 
 
 def _line(word: Word) -> str:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daemon.cli.common import err, fail, out, read_config
+from daemon.cli.voices_tune import precision_of, tune_voice
 from daemon.config import Config
 from engine import TTS, EngineError, PrepareError, Speaker
 
@@ -39,6 +40,7 @@ class SpeakerFacts:
         styles: the neutral one first.
         sample_rate: in Hz.
         memory: bytes of its weights, without what it shares with others.
+        precision: what a neural voice computes with on this machine; see ``asagoe voices tune``.
         options: names of the options that it honours.
     """
 
@@ -52,6 +54,7 @@ class SpeakerFacts:
     styles: tuple[str, ...] = ()
     sample_rate: int | None = None
     memory: int | None = None
+    precision: str | None = None
     options: tuple[str, ...] = ()
 
 
@@ -68,8 +71,8 @@ def list_speakers(explicit: Path | None, *, as_json: bool) -> int:
     return int(any(facts.state != READY for facts in speakers))
 
 
-def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None) -> int:
-    """Convert a trained voice and print how near it is to the original; returns the exit code."""
+def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None, tune: bool = False) -> int:
+    """Convert a trained voice, print how near it is to the original, and tune it if wanted; returns the exit code."""
     from engine.voices.style_bert_vits2.convert import BERT, convert
 
     try:
@@ -99,7 +102,9 @@ def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None
     key = report.speaker if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", report.speaker) else "f1"
     entry = json.dumps({"source": report.root.as_uri(), "name": report.speaker}, ensure_ascii=False)
     out.print(f"In the configuration:\n\nspeakers:\n  {key}: {entry}", markup=False, soft_wrap=True)
-    return 0
+    if not tune:
+        return 0
+    return tune_voice(None, report.speaker, source=str(report.root), threshold=None, reset=False, as_json=False)
 
 
 def _facts(tts: TTS, config: Config, step: _Step) -> Iterator[SpeakerFacts]:
@@ -115,7 +120,8 @@ def _facts(tts: TTS, config: Config, step: _Step) -> Iterator[SpeakerFacts]:
             tts.unload(name)  # it would be tried again with the next one
             yield replace(facts, reason=str(error.failures[name]))
         else:
-            yield _loaded(facts, tts.speakers[name])
+            precision = precision_of(configured.source, configured.name or name)
+            yield replace(_loaded(facts, tts.speakers[name]), precision=precision)
 
 
 def _loaded(facts: SpeakerFacts, speaker: Speaker) -> SpeakerFacts:
@@ -131,7 +137,7 @@ def _loaded(facts: SpeakerFacts, speaker: Speaker) -> SpeakerFacts:
 
 
 def _print_speakers(speakers: list[SpeakerFacts]) -> None:
-    table = Table("speaker", "family", "styles", "rate", "memory", "state")
+    table = Table("speaker", "family", "styles", "rate", "memory", "precision", "state")
     for facts in speakers:
         table.add_row(
             facts.speaker + (" (default)" if facts.default else ""),
@@ -139,6 +145,7 @@ def _print_speakers(speakers: list[SpeakerFacts]) -> None:
             ", ".join(facts.styles),
             f"{facts.sample_rate} Hz" if facts.sample_rate else "",
             "" if facts.memory is None else f"{facts.memory / 1e6:.1f} MB",
+            facts.precision or "",
             Text(facts.state, style="green" if facts.state == READY else "red"),
         )
     out.print(table)

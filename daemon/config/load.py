@@ -167,9 +167,12 @@ def _cross_check(config: Config) -> Iterator[tuple[Path_, str]]:
                 yield (*path, key), f"there is no chime {chime!r}; expected is {expected}"
     for path, secret in _secrets(config):
         try:
-            secret.reveal()
+            empty = not secret.reveal()
         except ValueError as error:
             yield path, str(error)
+        else:
+            if empty and path == ("http", "token"):
+                yield path, "the token is empty; make one with: openssl rand -hex 32"
 
 
 def _name_faults(config: Config) -> Iterator[tuple[Path_, str]]:
@@ -198,6 +201,8 @@ def _name_faults(config: Config) -> Iterator[tuple[Path_, str]]:
 def _secrets(config: Config) -> Iterator[tuple[Path_, Secret]]:
     if config.mqtt.password is not None:
         yield ("mqtt", "password"), config.mqtt.password
+    if config.http is not None and config.http.token is not None:
+        yield ("http", "token"), config.http.token
     for name, briefing in config.briefings.items():
         for index, section in enumerate(briefing.sections):
             for inner, secret in secrets_of(section.settings):

@@ -14,6 +14,7 @@ from daemon.config.audio import AudioConfig
 from daemon.config.base import Model
 from daemon.config.briefings import BriefingConfig
 from daemon.config.calendar import HolidaysConfig, PlaceConfig, calendar_of
+from daemon.config.http import HttpConfig
 from daemon.config.mqtt import MqttConfig
 from daemon.config.quiet import QuietRangeConfig, VolumeRangeConfig
 from daemon.config.schedule import ScheduleEntryConfig
@@ -56,6 +57,7 @@ class Config(Model):
     )
     audio: AudioConfig = AudioConfig()
     mqtt: MqttConfig = MqttConfig()
+    http: HttpConfig | None = Field(default=None, description="the HTTP server; without this key there is none")
     announcements: AnnouncementsConfig = AnnouncementsConfig()
     quiet_hours: list[QuietRangeConfig] = Field(
         default=[], description="hours in which not everything is said; the first that applies decides"

@@ -172,7 +172,7 @@ class Gateway:
         elif handler is not None:
             handler(message)
         elif command == "announce":
-            self._announce(message)
+            self._announce(message, "mqtt")
         elif command is not None:
             self._command(command, message.payload)
 
@@ -183,11 +183,19 @@ class Gateway:
             self._told_retained.add(message.topic)
             _log.warning("ignored a retained message on %s; publish commands without retain", message.topic)
 
-    def _announce(self, message: Incoming) -> None:
+    def announce_from(self, origin: str) -> Callable[[bytes], str | None]:
+        """What takes the payload of an announcement that came another way, as one of the broker's is taken.
+
+        It returns the id, None for an empty payload, and raises ``RequestError`` for one that is refused.
+        """
+        topic = f"{self._topics.own}/announce"
+        return lambda payload: self._announce(Incoming(topic, payload, retained=False), origin)
+
+    def _announce(self, message: Incoming, origin: str) -> str | None:
         announcement = parse_announcement(
             message.payload,
             self.settings,
-            origin="mqtt",
+            origin=origin,
             now=self._clock.now(),
             monotonic=self._clock.monotonic(),
             zone=self._zone,
@@ -195,7 +203,7 @@ class Gateway:
             is_for_us=lambda nodes: self._is_for_us(nodes, message.topic),
         )
         if announcement is None:
-            return
+            return None
         if message.expires_in is not None:
             wait = min(message.expires_in, announcement.max_wait or message.expires_in)
             announcement = replace(announcement, max_wait=wait, default_wait=False)
@@ -203,6 +211,7 @@ class Gateway:
         if problem is not None:
             raise RequestError(problem, announcement.id)
         self._announcer.submit(announcement)
+        return announcement.id
 
     def _is_for_us(self, nodes: Sequence[str], topic: str) -> bool:
         if self._topics.names.isdisjoint(nodes):

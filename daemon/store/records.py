@@ -59,7 +59,9 @@ class Records:
         """Keep something under an id."""
         if self._tables[table].get(entry_id) != value:
             self._tables[table][entry_id] = value
-            self._database.write((f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (entry_id, _dumped(value))))  # noqa: S608
+            column = "definition" if table == "alarms" else "value"
+            statement = f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET {column} = excluded.{column}"  # noqa: S608 - constants
+            self._database.write((statement, (entry_id, _dumped(value))))
 
     def remove(self, table: str, entry_id: str) -> None:
         """Forget what is under an id, if anything is."""

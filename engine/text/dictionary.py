@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -169,6 +169,24 @@ def with_word(text: str, word: Word, source: str = "dictionary") -> str:
     if re.fullmatch(r"(?:\s|#[^\n]*\n?|---\n?)*\{\s*\}\s*", body):
         body = body[: body.index("{")]
     return _checked(body + entry, source, word.surface, (*words, word))
+
+
+def with_words(text: str, words: Sequence[Word], source: str = "dictionary") -> str:
+    """The text of the file with several words added or changed; see ``with_word``.
+
+    Raises:
+        DictionaryError: the text or a word is wrong; or an entry cannot be told from its neighbours.
+    """
+    latest = {fold(word.surface).lower(): word for word in words}
+    known = {fold(word.surface).lower() for word in parse_dictionary(text, source).words}
+    added = [word for key, word in latest.items() if key not in known]
+    changed = [word for key, word in latest.items() if key in known]
+    for word in [*changed, *added[:1]]:  # the first new one settles how the file begins and ends
+        text = with_word(text, word, source)
+    if added[1:]:
+        before = parse_dictionary(text, source).words
+        text = _checked(text + "".join(map(_entry, added[1:])), source, added[1].surface, (*before, *added[1:]))
+    return text
 
 
 def without_word(text: str, surface: str, source: str = "dictionary") -> str:

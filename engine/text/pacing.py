@@ -51,7 +51,7 @@ def paced(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 def _cut(sentence: Sentence, limit: int) -> tuple[Sentence, Sentence | None]:
     """A piece of not much more than ``limit`` characters where a comma allows it, and what is left."""
     text = sentence.text
-    if len(text) <= max(WHOLE, limit):
+    if len(text) <= max(WHOLE, limit) or sentence.phrases:
         return sentence, None
     commas = [at + 1 for at, c in enumerate(text) if c == "、" and SHORTEST <= at + 1 <= len(text) - SHORTEST]
     if not commas:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.forking import renewed_after_fork
+from engine.text.accents import AccentPhrase
 from engine.text.blocks import blocks
 from engine.text.characters import clean, fold, rare_kanji
 from engine.text.dictionary import Dictionary
@@ -16,6 +17,7 @@ from engine.text.openjtalk import FrontEnd
 from engine.text.scanner import restore, scan
 from engine.text.sentences import PAUSE_LINE, split_sentences
 from engine.text.types import Dropped, Kind, Script, Sentence, Token
+from engine.text.utterances import phrases_of_sentences, sentences_of_phrases
 
 __all__ = ["Dropped", "Script", "Sentence", "TextPipeline", "normalize"]
 
@@ -121,7 +123,7 @@ class TextPipeline:
         dropped = tuple(Dropped(token.text, token.rule) for token in tokens if token.kind is Kind.DROPPED)
         return Script(normalized, split_sentences(normalized), dropped, tokens)
 
-    def sentences(self, text: str) -> Iterator[Sentence]:
+    def read(self, text: str) -> Iterator[Sentence]:
         """The sentences of ``script``, one after another: no more of a long text is read than is asked for."""
         waiting: Sentence | None = None
         after_line = False
@@ -137,6 +139,20 @@ class TextPipeline:
     def kana(self, text: str) -> str:
         """The pronunciation of a text in katakana, sentence after sentence."""
         return "".join(self.front_end.kana(sentence.text) for sentence in self.script(text).sentences)
+
+    def accent_phrases(self, text: str) -> tuple[AccentPhrase, ...]:
+        """How a text is read and accented; empty when nothing in it is read."""
+        return phrases_of_sentences(self.script(text).sentences, self.front_end)
+
+    def sentences(self, phrases: Sequence[AccentPhrase], text: str | None = None) -> tuple[Sentence, ...]:
+        """Accent phrases as sentences that a voice speaks one by one.
+
+        Args:
+            phrases: at least one.
+            text: that they came from, where it is known; see ``sentences_of_phrases``.
+        """
+        written = self.script(text).sentences if text else ()
+        return sentences_of_phrases(phrases, written, self.front_end)
 
 
 _PAUSES = re.compile(r"[ ]*、[ 、]*")

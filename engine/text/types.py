@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.text.accents import AccentPhrase
+
 
 class Kind(StrEnum):
     """What a stretch of text is."""
@@ -72,10 +74,12 @@ class Sentence:
         text: never empty, at least one character of it is read. It may hold readings in the notation
             ``{surface|reading:accent}``, which ``FrontEnd.features`` understands.
         pause: seconds of silence that follow it before the next one.
+        phrases: how it is read and accented, where somebody decided that; empty leaves it to the text.
     """
 
     text: str
     pause: float
+    phrases: tuple[AccentPhrase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

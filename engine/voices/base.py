@@ -56,7 +56,7 @@ class Voice(Protocol):
         """
 
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
-        """Speak one sentence.
+        """Speak one sentence, with the moras and accents of its ``phrases`` where it has any.
 
         Raises:
             NothingToSayError: the sentence has no reading.

@@ -12,6 +12,7 @@ from engine.errors import EngineDefectError, NothingToSayError, VoiceNotAvailabl
 from engine.options import SpeechOptions
 from engine.text import Sentence, TextPipeline
 from engine.text.openjtalk import library
+from engine.text.utterances import labels_of_sentence
 from engine.voices.base import LoadContext, Rendered, Voice
 
 # Bundled voices by name: files of pyopenjtalk-plus.
@@ -49,8 +50,7 @@ class OpenJTalkVoice:
 
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
         """Speak one sentence; see ``Voice.synthesize``."""
-        front_end = self._text.front_end
-        labels = front_end.labels(front_end.features(sentence.text))
+        labels = labels_of_sentence(sentence, self._text.front_end)
         if not labels:
             message = f"nothing in {sentence.text!r} can be read aloud"
             raise NothingToSayError(message)

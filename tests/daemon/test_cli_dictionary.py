@@ -157,7 +157,7 @@ def test_an_edit_that_cannot_be_written_leaves_the_file(config, monkeypatch):
     def no_space(_descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(dictionary.os, "fsync", no_space)
+    monkeypatch.setattr("daemon.dictionary_file.os.fsync", no_space)
     assert dictionary.add_word(config, None, "東急", {"reading": "とうきゅう"}) == 1
     assert (config.parent / "words.yaml").read_text() == WORDS
     assert sorted(path.name for path in config.parent.iterdir()) == ["c.yaml", "words.yaml"]

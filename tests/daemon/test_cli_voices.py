@@ -5,10 +5,13 @@ import json
 import pytest
 import yaml
 
-from daemon.cli import voices
+from daemon.cli import voices, voices_tune
 from engine import VoiceNotAvailableError
 from engine.voices.style_bert_vits2 import convert as conversion
 from engine.voices.style_bert_vits2.convert_report import BertReport, ConversionReport, VoiceReport
+from engine.voices.style_bert_vits2.tuning import tune as tuning
+from engine.voices.style_bert_vits2.tuning.processor import Processor
+from engine.voices.style_bert_vits2.tuning.report import Candidate, Group, Tuning
 from tests.daemon.test_cli import asagoe
 from tests.fakes.published import STYLES, VOICE, unpack_published
 
@@ -46,6 +49,7 @@ def test_the_list_tells_what_every_speaker_is(config, cache):
     assert f1["voice"] == VOICE
     assert f1["default"] is True
     assert 1_000_000 < f1["memory"] < 20_000_000
+    assert (f1["precision"], mei["precision"], ghost["precision"]) == ("float32", None, None)
     assert {"style", "pitch", "seed", "speaker_id"} <= set(f1["options"])
     assert ghost["state"] == second["state"] == "unavailable"
     assert ghost["reason"] == "there is no folder /no/such/folder; name the root of a tree of voices"
@@ -60,6 +64,8 @@ def test_the_list_as_a_table(config, cache):
     assert "(default)" in rows["f1"]
     assert "Neutral, Happy, Sad" in rows["f1"]
     assert "44100 Hz" in rows["f1"]
+    assert "float32" in rows["f1"]
+    assert "float32" not in rows["mei"]
     assert "ready" in rows["mei"]
     assert "unavailable" in rows["ghost"]
     assert "ghost: there is no folder /no/such/folder; name the root of a tree of voices\n" in done.stdout
@@ -140,3 +146,124 @@ def test_a_conversion_that_fails_is_one_sentence(tmp_path, monkeypatch, capsys, 
     monkeypatch.setattr(conversion, "convert", failing)
     assert voices.convert_voice(tmp_path, tmp_path / "tree", name=None, bert=None) == 1
     assert capsys.readouterr().err.strip() == sentence
+
+
+CHOSEN = Candidate(("s0k3", "s0k7", "s1k3", "s1k7"), 36.52, 0.08, 2.0, 1.604, 0.0)
+
+
+def report(**changes):
+    facts = {
+        "content": "c" * 64,
+        "processor": Processor("aarch64", "M", ()),
+        "onnxruntime": "1.32.0",
+        "asagoe": "0.1.0",
+        "threshold": 35.0,
+        "groups": tuple(Group(name, "decoder.onnx", 1, 1e-4, 0.1) for name in (*CHOSEN.groups, "flow")),
+        "candidates": (
+            Candidate((), float("inf"), 0.0, 3.2, 1.0),
+            CHOSEN,
+            Candidate((*CHOSEN.groups, "flow"), 34.1, 0.2, 1.9, 1.7),
+        ),
+        "chosen": CHOSEN.groups,
+        "graphs": {},
+        "made": "2026-11-30T06:45:00+00:00",
+        "seconds": 90.4,
+        "peak_memory": 1_296_000_000,
+    }
+    return Tuning(**(facts | changes))
+
+
+@pytest.fixture
+def tuned(monkeypatch):
+    """What the engine was asked for; it finds what ``report`` has."""
+    asked = []
+
+    def tune(model, tree, cache, *, threshold, progress):
+        progress("calibrating", 0.1)
+        asked.append((model, tree.root.name, threshold))
+        return report()
+
+    monkeypatch.setattr(tuning, "tune", tune)
+    return asked
+
+
+def tune(config, name, **options):
+    settings = {"source": None, "threshold": None, "reset": False, "as_json": False} | options
+    return voices_tune.tune_voice(config, name, **settings)
+
+
+def test_tuning_shows_every_candidate_and_the_choice(config, tuned, capsys):
+    assert tune(config, "f1") == 0
+    text = capsys.readouterr().out
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+    assert rows[0] == ["float32", "0 of 5", "exact", "", "1.00", ""]
+    assert rows[1] == ["stages 0,1", "4 of 5", "36.5 dB", "0.08 dB", "1.60", "chosen"]
+    assert rows[2][1:] == ["5 of 5", "34.1 dB", "0.20 dB", "1.70", ""]
+    assert "f1: int8 in stages 0,1, else float32; 1.60 times as fast at 36.5 dB (90 s, 1296 MB" in text
+    assert tuned[0][0::2] == (VOICE, 35.0)
+
+
+def test_tuning_of_a_voice_at_a_source_with_another_threshold(config, tuned, tmp_path, capsys):
+    tree = unpack_published(tmp_path / "tree")
+    assert tune(config, VOICE, source=str(tree), threshold=40.0, as_json=True) == 0
+    assert tuned == [(VOICE, "tree", 40.0)]
+    assert Tuning.from_json(capsys.readouterr().out) == report()
+
+
+def test_a_tuning_that_finds_nothing_says_that_float32_stays(config, monkeypatch, capsys):
+    monkeypatch.setattr(tuning, "tune", lambda *_, **__: report(chosen=()))
+    assert tune(config, "f1") == 0
+    assert "f1: float32 stays; nothing that reaches 35 dB is faster here" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("mei", "mei is a voice of openjtalk, which has nothing to tune; only neural voices have"),
+        ("nobody", "there is no speaker 'nobody'; there are mei, f1, ghost, second"),
+        ("ghost", "there is no folder /no/such/folder; name the root of a tree of voices"),
+    ],
+)
+def test_what_cannot_be_tuned_is_one_sentence(config, name, sentence, capsys):
+    assert tune(config, name) == 1
+    assert capsys.readouterr().err.strip() == sentence
+
+
+def test_a_full_disk_ends_a_tuning_with_one_sentence(config, monkeypatch, capsys):
+    def failing(*_, **__):
+        raise OSError(28, "No space left on device", "/cache/x")
+
+    monkeypatch.setattr(tuning, "tune", failing)
+    assert tune(config, "f1") == 1
+    assert capsys.readouterr().err.strip() == "/cache/x cannot be written: No space left on device"
+
+
+def test_a_reset_says_whether_there_was_anything_to_go_back_from(config, monkeypatch, capsys):
+    for was, sentence in ((True, "f1: float32 from the next start on"), (False, "f1: it was not tuned")):
+        monkeypatch.setattr(tuning, "reset", lambda *_, was=was: was)
+        assert tune(config, "f1", reset=True) == 0
+        assert capsys.readouterr().out.strip() == sentence
+
+
+def test_the_list_tells_of_a_tuned_voice(config, monkeypatch):
+    monkeypatch.setattr(tuning, "found", lambda *_: report())
+    tree = yaml.safe_load(config.read_text())["speakers"]["second"]["source"]
+    assert voices_tune.precision_of(tree, VOICE) == "int8, 36.5 dB, 1.60 times as fast"
+
+
+def test_a_conversion_can_be_followed_by_a_tuning(tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def convert(folder, to, *, bert, name, on_step):
+        return ConversionReport("v", to, (), VoiceReport("w", 1e-6, True, 1.0), None, 1.0)
+
+    monkeypatch.setattr(conversion, "convert", convert)
+    monkeypatch.setattr(voices, "tune_voice", lambda _, name, **options: asked.append((name, options["source"])) or 0)
+    assert voices.convert_voice(tmp_path, tmp_path / "tree", name=None, bert=None, tune=True) == 0
+    assert asked == [("v", str(tmp_path / "tree"))]
+
+
+def test_the_command_refuses_a_threshold_that_is_none():
+    done = asagoe("voices", "tune", "f1", "--threshold", "3")
+    assert done.returncode == 2
+    assert "10" in done.stderr

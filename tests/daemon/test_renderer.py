@@ -110,13 +110,13 @@ def test_speech_that_is_in_the_cache_does_not_wake_a_speaker_and_other_speech_do
     async def scenario():
         job = await renderer.plan(announcement())
         await heard(renderer, job)
-        assert job.speaker.rest()
+        assert job.speaker.release(wait=False)
         assert (await heard(renderer, await renderer.plan(announcement())))[1]
-        assert job.speaker.resting
+        assert not job.speaker.is_loaded
         assert await renderer.render_ahead(announcement()) == 0
-        assert job.speaker.resting
+        assert not job.speaker.is_loaded
         assert await renderer.render_ahead(replace(announcement(), text="ほかの文です。")) == 1
-        assert not job.speaker.resting
+        assert job.speaker.is_loaded
 
     asyncio.run(scenario())
 
@@ -129,13 +129,13 @@ def test_another_speaker_goes_on_for_one_that_does_not_wake_up(tts, renderer):
         renderer.configure("other", frozenset({"mei", "other"}))
         said = replace(announcement(), speaker="mei")
         job = await renderer.plan(said)
-        job.speaker.rest()
+        job.speaker.release(wait=False)
 
         def gone():
             del tts._speakers["mei"]
             raise VoiceNotAvailableError("gone")
 
-        job.speaker._reload = gone
+        job.speaker._load_again = gone
         pieces = pieces_of(said, job, renderer, resume_at=0, chime_rate=48_000, on_rendered=lambda _: None)
         heard = [piece async for piece in pieces]
         assert len(heard) == 1

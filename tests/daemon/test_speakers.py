@@ -169,26 +169,26 @@ def test_an_idle_speaker_rests_and_speaks_again_when_it_is_asked():
         with TTS() as tts:
             keeper = SpeakerKeeper(tts, clock)
             changes = []
-            keeper.on_change = lambda: changes.append({n for n, s in tts.speakers.items() if s.resting})
+            keeper.on_change = lambda: changes.append({n for n, s in tts.speakers.items() if not s.is_loaded})
             await keeper.load(IDLE)
             task = asyncio.create_task(keeper.rest_idle())
             for _ in range(3):
                 await clock.step_on(5)
-            await until(lambda: tts.speakers["keen"].resting)
+            await until(lambda: not tts.speakers["keen"].is_loaded)
             for _ in range(6):
                 await clock.step_on(5)
             await asyncio.to_thread(tts.speakers["tone"].generate, "はい。")
             for _ in range(12):
                 await clock.step_on(5)
-            assert not tts.speakers["tone"].resting  # it spoke less than a minute ago
+            assert tts.speakers["tone"].is_loaded  # it spoke less than a minute ago
             await clock.step_on(5)
             await clock.step_on(5)
-            await until(lambda: tts.speakers["tone"].resting)
-            assert not tts.speakers["dear"].resting
+            await until(lambda: not tts.speakers["tone"].is_loaded)
+            assert tts.speakers["dear"].is_loaded
             assert changes == [{"keen"}, {"keen", "tone"}]
             sound = await asyncio.to_thread(tts.speakers["tone"].generate, "はい。")
             assert sound.duration > 0.3
-            assert not tts.speakers["tone"].resting
+            assert tts.speakers["tone"].is_loaded
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -213,7 +213,7 @@ def test_one_that_is_gone_when_it_wakes_is_reported_and_tried_again(tmp_path):
             assert set(tts.speakers) == {"own", EMBEDDED}  # it stands in, should the other one not wake up
             idle, keep = asyncio.create_task(keeper.rest_idle()), asyncio.create_task(keeper.keep())
             speaker = tts.speakers["own"]
-            while not speaker.resting:
+            while speaker.is_loaded:
                 await clock.step_on(5)
             own.rename(tmp_path / "away")
             with pytest.raises(VoiceNotAvailableError):

@@ -137,7 +137,7 @@ def test_locks_that_were_held_at_the_fork_are_free_in_the_child():
             assert not tts.speakers
             tts.load("tone")
             told = refusal(speaker)
-            assert not speaker.rest()
+            assert not speaker.release(wait=False)
             tts.close()
             return told
 

@@ -282,7 +282,7 @@ def resting():
         voices.append(ToneVoice())
         return voices[-1]
 
-    speaker = Speaker("tone", voices[0], TEXT, reload=reload)
+    speaker = Speaker("tone", voices[0], TEXT, load_again=reload)
     yield speaker, voices
     speaker.close()
 
@@ -291,14 +291,14 @@ def test_a_speaker_that_rests_holds_nothing_and_is_loaded_again_when_it_speaks(r
     speaker, voices = resting
     sound, key = speaker.generate("はい。"), speaker.plan("はい。").segments[0].key
     assert speaker.memory == 1000
-    assert speaker.rest()
-    assert (speaker.resting, speaker.memory, voices[0].closed) == (True, 0, 1)
-    assert speaker.rest()
+    assert speaker.release(wait=False)
+    assert (speaker.is_loaded, speaker.memory, voices[0].closed) == (False, 0, 1)
+    assert not speaker.release()
     plan = speaker.plan("はい。", style="Happy")  # needs no voice
     assert speaker.plan("はい。").segments[0].key == key
     assert len(voices) == 1
     assert np.array_equal(speaker.generate("はい。").samples, sound.samples)
-    assert not speaker.resting
+    assert speaker.is_loaded
     assert len(voices) == 2
     speaker.synthesize(plan.segments[0])
     assert len(voices) == 2
@@ -311,19 +311,19 @@ def test_a_speaker_does_not_rest_while_it_speaks_or_where_nobody_could_load_it_a
     busy.start()
     while not resting.uses:
         time.sleep(0.001)
-    assert not resting.rest()
+    assert not resting.release(wait=False)
     voices[0].may_speak.set()
     busy.join()
-    assert resting.rest()
-    assert not speaker.rest()
+    assert resting.release(wait=False)
+    assert not speaker.release(wait=False)
     assert speaker.generate("はい。")
 
 
 def test_a_voice_that_is_gone_after_a_rest_says_why(resting):
     speaker, voices = resting
-    speaker.rest()
+    speaker.release(wait=False)
     voices[0].error = VoiceNotAvailableError("the folder is gone")
-    with pytest.raises(VoiceNotAvailableError, match="tone cannot be loaded again after its rest: the folder is gone"):
+    with pytest.raises(VoiceNotAvailableError, match="tone cannot be loaded again: the folder is gone"):
         speaker.generate("はい。")
     voices[0].error = None
     assert speaker.generate("はい。")
@@ -331,9 +331,8 @@ def test_a_voice_that_is_gone_after_a_rest_says_why(resting):
 
 def test_a_closed_speaker_does_not_wake_up(resting):
     speaker, voices = resting
-    speaker.rest()
+    speaker.release(wait=False)
     speaker.close()
-    assert not speaker.resting
     with pytest.raises(VoiceNotAvailableError, match="was unloaded"):
         speaker.generate("はい。")
     assert len(voices) == 1

@@ -145,10 +145,10 @@ def test_a_speaker_that_cannot_be_loaded_again_after_its_rest_is_not_ready_until
     with TTS().load("a", source=f"openjtalk:{own}").prepare() as tts:
         speaker = tts.speakers["a"]
         sound = speaker.generate("はい。").samples
-        assert speaker.rest()
+        assert speaker.release(wait=False)
         assert set(tts.speakers) == {"a"}
         assert np.array_equal(speaker.generate("はい。").samples, sound)
-        speaker.rest()
+        speaker.release(wait=False)
         own.rename(tmp_path / "away")
         with pytest.raises(VoiceNotAvailableError, match=r"there is no voice file at .*own\.htsvoice"):
             speaker.generate("はい。")

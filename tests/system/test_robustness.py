@@ -286,3 +286,29 @@ def test_health_is_published_and_names_the_last_error(make_house):
     assert health["speakers"]["mei"]["state"] == "ready"
     assert 30 < health["memory_mb"] < 400
     assert health["last_error"] is None
+
+
+def test_a_restart_neither_loses_nor_repeats_what_was_accepted(make_house):
+    """A stop in the middle of a text, then a kill: everything that was accepted is said to its end, once."""
+    house = make_house({"announcements": {"defaults": {"chime": "none"}}})
+    done = house.announce("済みました。")
+    house.ended(done)
+    current = house.announce("一つ目の文です。" + "次の文です。" * 8)
+    waiting = [house.announce(f"{n}番目のお知らせです。") for n in range(3)]
+    house.event("started", current)
+    time.sleep(2.5)
+    assert house.service.stop() == 0
+    house.service.start()
+    resumed = wait_for(
+        lambda: next((e for e in house.listener.events if e["id"] == current and e["event_type"] == "started"), None),
+        10,
+    )
+    assert resumed
+    house.service.kill()
+    house.service.start()
+    ended = house.ended(current, *waiting, timeout=60)
+    assert [e["event_type"] for e in ended] == ["finished"] * 4
+    stories = [
+        [kind for kind in house.story(name) if kind in ("accepted", "finished")] for name in (done, current, *waiting)
+    ]
+    assert stories == [["accepted", "finished"]] * 5

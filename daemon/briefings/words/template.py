@@ -22,6 +22,8 @@ MAX_SOURCE = 10_000
 
 _FILE = "<template>"
 _DEFAULT_LANGUAGE = "ja"
+_TOO_DEEP = (RecursionError, SyntaxError)
+"""What Jinja2's compiler, and Python's behind it, raise for what is nested beyond their limits."""
 _FAILURES = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 """What an expression over unknown values can raise."""
 
@@ -97,7 +99,7 @@ def compile_template(source: str, language: str = _DEFAULT_LANGUAGE) -> Template
     except TemplateSyntaxError as error:
         message = f"the template cannot be read{_line(source, error.lineno)}: {_sentence(error.message or '')}"
         raise TemplateFault(message) from None
-    except RecursionError:
+    except _TOO_DEEP:
         message = "the template is nested too deeply"
         raise TemplateFault(message) from None
 
@@ -116,9 +118,9 @@ def compile_condition(source: str, language: str = _DEFAULT_LANGUAGE) -> Conditi
         tree = env.parse("{{ (" + source + ") }}")
         code = env.compile_expression(source, undefined_to_none=False)
     except TemplateSyntaxError as error:
-        message = f"the condition {source!r} cannot be read: {_sentence(error.message or '')}"
+        message = f"the condition {_sentence(source)!r} cannot be read: {_sentence(error.message or '')}"
         raise TemplateFault(message) from None
-    except RecursionError:
+    except _TOO_DEEP:
         message = "the condition is nested too deeply"
         raise TemplateFault(message) from None
     topics = [

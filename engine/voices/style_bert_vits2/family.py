@@ -44,6 +44,10 @@ class StyleBertVits2Family:
         """Load the voice of that name from the context's source."""
         if context.device != "cpu":
             return self._torch.load(model, context)
+        return self.load_for_processor(model, context)
+
+    def load_for_processor(self, model: str, context: LoadContext) -> StyleBertVits2Voice:
+        """Load the voice of that name on ONNX Runtime; see ``load``."""
         if context.source is None:
             message = f"{self.name} needs a source, for example file:///path/to/voices"
             raise VoiceNotAvailableError(message)
@@ -51,7 +55,7 @@ class StyleBertVits2Family:
         cache = context.cache / self.name
         config = read_config(folder)
         styles = StyleVectors(folder, config.styles)
-        synthesizer = open_synthesizer(_graph(folder), cache, margin=config.margin)
+        synthesizer = open_synthesizer(graph_of(folder), cache, margin=config.margin)
         try:
             shared, release = self._acquire(context.source, cache)
         except EngineError:
@@ -85,7 +89,12 @@ class StyleBertVits2Family:
                 shared.bert.close()
 
 
-def _graph(folder: Path) -> Path:
+def graph_of(folder: Path) -> Path:
+    """The synthesizer in the folder of a published voice.
+
+    Raises:
+        VoiceNotAvailableError: there is none.
+    """
     for name in _GRAPHS:
         if (folder / name).is_file():
             return folder / name

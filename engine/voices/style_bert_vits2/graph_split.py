@@ -158,7 +158,7 @@ def _crossing(graph: GraphProto, output: str, stop: Callable[[str], bool]) -> li
     waiting = [output]
     while waiting:
         node = producers.get(waiting.pop())
-        for name in _inputs(node) if node is not None else ():
+        for name in inputs_of(node) if node is not None else ():
             if name in seen or name in stored or (name in producers and producers[name].op_type == "Constant"):
                 continue
             seen.add(name)
@@ -180,9 +180,9 @@ def _extracted(model: ModelProto, inputs: list[str], outputs: list[str]) -> Mode
     for node in reversed(graph.node):
         if any(name in needed for name in node.output):
             kept.append(node)
-            needed.update(name for name in _inputs(node) if name not in stop)
+            needed.update(name for name in inputs_of(node) if name not in stop)
     kept.reverse()
-    used = {name for node in kept for name in _inputs(node)}
+    used = {name for node in kept for name in inputs_of(node)}
     infos = {item.name: item for item in (*graph.input, *graph.value_info)}
     part = ModelProto(ir_version=model.ir_version, producer_name="asagoe")
     part.opset_import.extend(model.opset_import)
@@ -207,7 +207,7 @@ def _descendants(graph: GraphProto, name: str) -> set[str]:
     """Names of all tensors that depend on a tensor, with itself."""
     found = {name}
     for node in graph.node:  # nodes stand in topological order
-        if any(item in found for item in _inputs(node)):
+        if any(item in found for item in inputs_of(node)):
             found.update(node.output)
     return found
 
@@ -219,19 +219,19 @@ def _ancestors(graph: GraphProto, name: str) -> set[str]:
     waiting = [name]
     while waiting:
         node = producers.get(waiting.pop())
-        fresh = [item for item in _inputs(node) if item not in found] if node is not None else []
+        fresh = [item for item in inputs_of(node) if item not in found] if node is not None else []
         found.update(fresh)
         waiting += fresh
     return found
 
 
-def _inputs(node: NodeProto) -> Iterator[str]:
+def inputs_of(node: NodeProto) -> Iterator[str]:
     """Names that a node reads, those that its subgraphs take from outside among them."""
     yield from (name for name in node.input if name)
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):
             inside = {item.name for item in (*graph.initializer, *graph.input)}
             for inner in graph.node:
-                yield from (name for name in _inputs(inner) if name not in inside)
+                yield from (name for name in inputs_of(inner) if name not in inside)
                 inside.update(inner.output)
             yield from (item.name for item in graph.output if item.name not in inside)

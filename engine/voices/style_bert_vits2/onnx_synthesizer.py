@@ -7,7 +7,7 @@ input, and the decoder, which has most of the work and memory, runs in windows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +83,19 @@ CONVERTED_NAMES = PartNames(
 """Those of voices that Asagoe converted."""
 
 
+@dataclass(frozen=True, slots=True)
+class TunedParts:
+    """Graphs that take the place of some of a network's.
+
+    Attributes:
+        graphs: path by the name in ``PARTS``; their tensors are called like those of the originals.
+        variant: what they are; changes whenever they could sound otherwise.
+    """
+
+    graphs: Mapping[str, Path]
+    variant: str
+
+
 class PartedSynthesizer:
     """A network in three graphs: the same noise makes the same audio.
 
@@ -93,25 +106,69 @@ class PartedSynthesizer:
         margin: frames on each side that a frame of the decoder depends on.
         channels: C, of the prior; 0 to take what the flow declares.
         window: frames that are decoded at once, at most.
+        tuned: graphs that take the place of some in the folder, and what makes them different.
+        shared: graphs that another network has opened and will close, by the name in ``PARTS``.
     """
 
     reproducible = True
 
     def __init__(
-        self, folder: Path, content: str, names: PartNames, *, margin: int, channels: int = 0, window: int = WINDOW
+        self,
+        folder: Path,
+        content: str,
+        names: PartNames,
+        *,
+        margin: int,
+        channels: int = 0,
+        window: int = WINDOW,
+        tuned: TunedParts | None = None,
+        shared: Mapping[str, Graph] | None = None,
     ) -> None:
-        encoder, flow, decoder = (folder / name for name in PARTS)
-        self._encoder = Graph(encoder, options=session_options(threads=1))  # as quick as with two: 10 ms of 670
-        self._flow, self._decoder = Graph(flow), Graph(decoder)
+        self._replaced = tuned.graphs if tuned is not None else {}
+        self.paths = {name: self._replaced.get(name, folder / name) for name in PARTS}
+        self._own = {name: _opened(name, path) for name, path in self.paths.items() if name not in (shared or {})}
+        self._graphs = {**(shared or {}), **self._own}
+        self._encoder, self._flow, self._decoder = (self._graphs[name] for name in PARTS)
+        self._folder, self._content = folder, content
         self._names = names
         self._channels = channels or int(self._flow.inputs[names.prior_noise][1][1])
         self._margin, self._window = margin, window
-        self._size = sum(file.stat().st_size for file in _graph_files(folder))
+        files = _graph_files(folder, set(PARTS) - set(self._replaced))
+        self._size = sum(file.stat().st_size for file in {*files, *_graph_files_of(self._replaced.values())})
         self.feature_size = feature_size(self._encoder, names.inputs["bert"])
-        self.fingerprint = f"onnx {content} {runtime().__version__}"
+        self.fingerprint = f"onnx {content} {runtime().__version__}" + (f" {tuned.variant}" if tuned else "")
+
+    def variant(self, graphs: Mapping[str, Path], *, window: int | None = None) -> PartedSynthesizer:
+        """The same network with other graphs in the place of some, for a comparison.
+
+        It shares all others with this one: closing it closes only its own, and it must be closed first.
+        """
+        return PartedSynthesizer(
+            self._folder,
+            self._content,
+            self._names,
+            margin=self._margin,
+            channels=self._channels,
+            window=window or self._window,
+            tuned=TunedParts({**self._replaced, **graphs}, "variant"),
+            shared={name: graph for name, graph in self._graphs.items() if name not in graphs},
+        )
 
     def synthesize(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> NetworkOutput:
         """See ``Synthesizer``."""
+        known = self.known(network_input, controls, noise)
+        latent = known[self._names.latent]
+        audio = decode_in_windows(self._decode(known), latent, margin=self._margin, window=self._window)
+        durations: Integers = known[self._names.durations].reshape(-1).astype(np.int64)
+        return NetworkOutput(_samples(audio, self._decoder.path), durations)
+
+    @property
+    def latent(self) -> str:
+        """Name of the tensor that the decoder makes audio of, [1, C, F]."""
+        return self._names.latent
+
+    def known(self, network_input: NetworkInput, controls: Controls, noise: Noise) -> dict[str, np.ndarray]:
+        """All that the three graphs take for an utterance, by name; the latent is computed last."""
         names, symbols = self._names, len(network_input.phonemes)
         known = {names.inputs[name]: value for name, value in feed(network_input, controls).items()}
         known[names.duration_noise] = noise.durations(symbols)[None]
@@ -122,9 +179,7 @@ class PartedSynthesizer:
             message = f"{self._encoder.path} predicts {frames} frames for {symbols} symbols; the voice is broken"
             raise EngineDefectError(message)
         known[names.prior_noise] = noise.prior(self._channels, frames)[None]
-        known |= self._flow.run(known)
-        audio = decode_in_windows(self._decode(known), known[names.latent], margin=self._margin, window=self._window)
-        return NetworkOutput(_samples(audio, self._decoder.path), durations)
+        return known | self._flow.run(known)
 
     def memory(self) -> int:
         """Bytes of the files; the weights among them are mapped."""
@@ -132,7 +187,7 @@ class PartedSynthesizer:
 
     def close(self) -> None:
         """Free the sessions."""
-        for graph in (self._encoder, self._flow, self._decoder):
+        for graph in self._own.values():
             graph.close()
 
     def _decode(self, known: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
@@ -141,6 +196,11 @@ class PartedSynthesizer:
             return audio.reshape(-1)
 
         return decode
+
+
+def _opened(name: str, path: Path) -> Graph:
+    """A part; the encoder has no threads of its own: with two it is as quick as with one (10 ms of 670)."""
+    return Graph(path, options=session_options(threads=1)) if name == PARTS[0] else Graph(path)
 
 
 def decode_in_windows(
@@ -168,10 +228,16 @@ def decode_in_windows(
     return np.concatenate(parts)
 
 
-def _graph_files(folder: Path) -> set[Path]:
-    """The graphs of the parts and the weights beside them."""
+def _graph_files(folder: Path, names: Collection[str]) -> set[Path]:
+    """The graphs of that name and the weights beside them, whether each has its own or they share one file."""
     weights = {file for file in folder.iterdir() if file.name.endswith(".onnx.data")}
-    return weights | {folder / name for name in PARTS}
+    others = {folder / f"{name}.data" for name in set(PARTS) - set(names)}
+    return (weights - others) | {folder / name for name in names}
+
+
+def _graph_files_of(graphs: Iterable[Path]) -> set[Path]:
+    """Graphs with their own weights beside them."""
+    return {file for graph in graphs for file in (graph, graph.with_name(f"{graph.name}.data")) if file.exists()}
 
 
 def feed(network_input: NetworkInput, controls: Controls) -> dict[str, np.ndarray]:

@@ -9,9 +9,11 @@ is used as it is.
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable
 from pathlib import Path
 
-from engine.errors import VoiceNotAvailableError
+from engine.errors import EngineError, VoiceNotAvailableError
 from engine.voices.style_bert_vits2 import graph_check, graph_split
 from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.graph_cache import facts_of, open_prepared, optimize
@@ -25,23 +27,30 @@ from engine.voices.style_bert_vits2.onnx_synthesizer import (
     PartedSynthesizer,
     PartNames,
     PublishedSynthesizer,
+    TunedParts,
 )
+from engine.voices.style_bert_vits2.tuning.store import usable
 
 PREPARATION_REVISION = "1"
 """Raised whenever a graph would be prepared otherwise."""
 
+_log = logging.getLogger(__name__)
 _TRIAL_WINDOW = 8  # so small that even the short sample is decoded in several
 
 
-def open_synthesizer(path: Path, cache: Path, *, margin: int) -> PublishedSynthesizer | PartedSynthesizer:
+def open_synthesizer(
+    path: Path, cache: Path, *, margin: int, tuned: bool = True
+) -> PublishedSynthesizer | PartedSynthesizer:
     """Load a published graph: in the parts that lie beside it or were prepared, else as it is.
 
-    The first time for a graph without parts, they are prepared.
+    The first time for a graph without parts, they are prepared. Where they were tuned on this machine, and nothing of
+    that is damaged, the tuned ones are taken.
 
     Args:
         path: of the published graph.
         cache: folder for what is prepared; need not exist, and may turn out not to be writable.
         margin: see ``PartedSynthesizer``.
+        tuned: whether parts that were tuned may be taken.
 
     Raises:
         VoiceNotAvailableError: the graph itself cannot be used.
@@ -51,9 +60,15 @@ def open_synthesizer(path: Path, cache: Path, *, margin: int) -> PublishedSynthe
     for graph in (path, *(parts if parted else ())):
         check_graph(graph)
     content = content_hash(path, cache)
+    choice = usable(cache, content) if tuned else None
     if parted:
         try:
-            return PartedSynthesizer(path.parent, content[:24], CONVERTED_NAMES, margin=margin)
+            return _first_good(
+                choice,
+                lambda chosen: PartedSynthesizer(
+                    path.parent, content[:24], CONVERTED_NAMES, margin=margin, tuned=chosen
+                ),
+            )
         except (LookupError, ValueError) as error:
             message = (
                 f"{', '.join(PARTS)} in {path.parent} are not of Asagoe's making ({error}); convert the voice again"
@@ -65,16 +80,41 @@ def open_synthesizer(path: Path, cache: Path, *, margin: int) -> PublishedSynthe
         cache,
         PREPARATION_REVISION,
         build=lambda work: _build(path, work, margin),
-        opened=lambda folder: _opened(folder, facts_of(folder), content[:24]),
+        opened=lambda folder: _first_good(
+            choice, lambda chosen: _opened(folder, facts_of(folder), content[:24], tuned=chosen)
+        ),
         loss="its speech is not reproducible",
     )
     return prepared or PublishedSynthesizer(path, content[:24])
 
 
-def _opened(folder: Path, text: str, content: str, *, window: int = WINDOW) -> PartedSynthesizer:
+def _first_good(
+    choice: TunedParts | None, opened: Callable[[TunedParts | None], PartedSynthesizer]
+) -> PartedSynthesizer:
+    """The network with the tuned parts, or without them where they cannot be used."""
+    if choice is not None:
+        try:
+            return opened(choice)
+        except (EngineError, OSError, LookupError, ValueError) as error:
+            folders = ", ".join(sorted({str(graph.parent) for graph in choice.graphs.values()}))
+            _log.warning("What was tuned in %s is damaged (%s); float32 is used. Tune the voice again.", folders, error)
+    return opened(None)
+
+
+def _opened(
+    folder: Path, text: str, content: str, *, window: int = WINDOW, tuned: TunedParts | None = None
+) -> PartedSynthesizer:
     facts = json.loads(text)
     names = PartNames(facts["inputs"], graph_split.NOISE_W, graph_split.NOISE, facts["durations"], facts["latent"])
-    return PartedSynthesizer(folder, content, names, margin=facts["margin"], channels=facts["channels"], window=window)
+    return PartedSynthesizer(
+        folder,
+        content,
+        names,
+        margin=facts["margin"],
+        channels=facts["channels"],
+        window=window,
+        tuned=tuned,
+    )
 
 
 def _build(path: Path, work: Path, margin: int) -> str:

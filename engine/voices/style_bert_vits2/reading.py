@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from engine.text.accents import AccentPhrase
 from engine.voices.style_bert_vits2.phonemes import PAD, PUNCTUATION, UNREADABLE, kana_phonemes
-from engine.voices.style_bert_vits2.prosody import align, label_tones
+from engine.voices.style_bert_vits2.prosody import HIGH, LOW, align, label_tones
 
 if TYPE_CHECKING:
     from engine.text.openjtalk import Features
@@ -80,6 +82,57 @@ def read(text: str, front_end: FrontEnd) -> Reading:
     word2ph.append(1)
     tones = align(phonemes, label_tones(front_end.labels(features)) if features else [], _SILENT)
     return Reading(tuple(phonemes), tuple(tones), tuple(characters), tuple(word2ph))
+
+
+def read_phrases(phrases: Sequence[AccentPhrase], words: Reading | None = None) -> Reading:
+    """The reading of accent phrases.
+
+    Args:
+        phrases: of one sentence.
+        words: the reading of the words that they came from, with the same moras and pauses: only its tones are
+            replaced. Without it, BERT sees the katakana.
+    """
+    toned = [
+        (phoneme, HIGH if phrase.is_high(index) else LOW)
+        for phrase in phrases
+        for index, mora in enumerate(phrase.moras)
+        for phoneme in kana_phonemes(mora.text)
+    ]
+    if words is not None:
+        words = _asking(words, phrases[-1].is_interrogative)
+        return replace(words, tones=tuple(align(list(words.phonemes), toned, _SILENT)))
+    phonemes, characters, word2ph = [PAD], list[str](), [1]
+    for number, phrase in enumerate(phrases, start=1):
+        for mora in phrase.moras:
+            spoken = kana_phonemes(mora.text)
+            phonemes += spoken
+            characters += mora.text
+            word2ph += _spread(len(spoken), len(mora.text))
+        mark = "?" if phrase.is_interrogative else "." if number == len(phrases) else ","
+        if phrase.pause is not None or number == len(phrases):
+            phonemes.append(mark)
+            characters.append(mark)
+            word2ph.append(1)
+    phonemes.append(PAD)
+    word2ph.append(1)
+    tones = align(phonemes, toned, _SILENT)
+    return Reading(tuple(phonemes), tuple(tones), tuple(characters), tuple(word2ph))
+
+
+def _asking(words: Reading, asks: bool) -> Reading:
+    """The words with or without a question mark at their end."""
+    end = words.phonemes[-2] if len(words.phonemes) > 2 else ""
+    if asks == (end == "?"):
+        return words
+    mark = "?" if asks else "."
+    if end not in PUNCTUATION:
+        return Reading(
+            (*words.phonemes[:-1], mark, PAD),
+            (*words.tones[:-1], LOW, LOW),
+            (*words.characters, mark),
+            (*words.word2ph[:-1], 1, 1),
+        )
+    return replace(words, phonemes=(*words.phonemes[:-2], mark, PAD), characters=(*words.characters[:-1], mark))
 
 
 def _surface(written: str) -> str:

@@ -12,6 +12,7 @@ from engine.errors import InvalidOptionError, NothingToSayError, VoiceNotAvailab
 from engine.memory import trim
 from engine.options import SpeechOptions
 from engine.text import Sentence, TextPipeline
+from engine.text.utterances import fits
 from engine.voices.base import Rendered
 from engine.voices.style_bert_vits2.backend import (
     Controls,
@@ -25,7 +26,7 @@ from engine.voices.style_bert_vits2.model_folder import StyleVectors, VoiceConfi
 from engine.voices.style_bert_vits2.model_input import spread_features, symbol_ids, symbols_per_token
 from engine.voices.style_bert_vits2.normalize import normalize, respell
 from engine.voices.style_bert_vits2.pitch import change_pitch, require_vocoder
-from engine.voices.style_bert_vits2.reading import Reading, read
+from engine.voices.style_bert_vits2.reading import Reading, read, read_phrases
 from engine.voices.style_bert_vits2.timing import final_pause, phoneme_timings
 from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 
@@ -100,12 +101,12 @@ class StyleBertVits2Voice:
         """
         self.check(options)
         style = self._styles.vector(options.style, options.number("style_weight"))
-        reading = self._read(sentence.text)
+        reading = self._reading(sentence)
         if not reading.has_speech:
             message = f"nothing in {sentence.text!r} can be read aloud"
             raise NothingToSayError(message)
         network_input = self._input(reading, style, options.assist_text)
-        output = self._synthesizer.synthesize(network_input, _controls(options), SeededNoise(options.seed))
+        output = self._synthesizer.synthesize(network_input, controls_of(options), SeededNoise(options.seed))
         trim()
         samples = self._pitched(output.samples, options)
         if output.durations is None:
@@ -116,6 +117,15 @@ class StyleBertVits2Voice:
             Audio(samples, self.sample_rate, timings), final_pause(reading.phonemes, output.durations, frame)
         )
 
+    def network_input(self, text: str, options: SpeechOptions) -> NetworkInput:
+        """What the network takes for a sentence.
+
+        Raises:
+            UnknownStyleError: the voice has no such style.
+        """
+        style = self._styles.vector(options.style, options.number("style_weight"))
+        return self._input(self._read(text), style, options.assist_text)
+
     def memory(self) -> int:
         """Bytes of the voice's weights; BERT, which voices share, is not counted."""
         return self._synthesizer.memory()
@@ -125,6 +135,12 @@ class StyleBertVits2Voice:
         if self._closed.acquire(blocking=False):
             self._synthesizer.close()
             self._on_close()
+
+    def _reading(self, sentence: Sentence) -> Reading:
+        if not sentence.phrases:
+            return self._read(sentence.text)
+        words = self._read(sentence.text) if fits(sentence, self._text.front_end) else None
+        return read_phrases(sentence.phrases, words)
 
     def _read(self, text: str) -> Reading:
         return read(normalize(respell(text)), self._text.front_end)
@@ -151,7 +167,8 @@ class StyleBertVits2Voice:
         return phoneme_timings(reading.phonemes, durations, self._config.hop_length / self.sample_rate)
 
 
-def _controls(options: SpeechOptions) -> Controls:
+def controls_of(options: SpeechOptions) -> Controls:
+    """The options as numbers of the network."""
     return Controls(
         speaker_id=int(options.number("speaker_id")),
         length_scale=1 / options.number("speed"),

@@ -328,7 +328,7 @@ def test_stop_ends_what_is_told_what_is_paused_and_what_is_being_made(tmp_path):
         async with open_house(tmp_path) as house:
             told = house.briefer.run("morning")
             await house.speaking.until("started", told)
-            house.commands.carry_out("do/stop", "")
+            assert house.commands.carry_out("do/stop", "") == [told]
             await house.speaking.ended(told)
             assert house.story(told)[-1] == "dropped"
 
@@ -347,7 +347,7 @@ def test_stop_ends_what_is_told_what_is_paused_and_what_is_being_made(tmp_path):
             house.sources.network.answers["https://h/"] = slow
             made = house.briefer.run("morning")
             await asyncio.sleep(0.01)
-            house.commands.carry_out("do/stop", "")
+            assert house.commands.carry_out("do/stop", "") == [made]
             again = house.briefer.run("morning")
             assert again != made
             await house.speaking.ended(made, again)
@@ -375,11 +375,11 @@ def test_run_takes_a_briefing_or_an_entry_of_the_schedule(tmp_path):
     async def scenario():
         async with open_house(tmp_path, paced=False) as house:
             said = []
-            house.entries = {"bath": lambda: said.append("bath")}
-            house.commands.carry_out("do/run", " bath\n")
+            house.entries = {"bath": lambda: said.append("bath") or "b1"}
+            assert house.commands.carry_out("do/run", " bath\n") == "b1"
             assert said == ["bath"]
-            house.commands.carry_out("do/run", "morning")
-            await house.speaking.until("finished")
+            name = house.commands.carry_out("do/run", "morning")
+            await house.speaking.until("finished", name)
             with pytest.raises(RequestError, match="no briefing or schedule entry 'x'; there are morning, bath"):
                 house.commands.carry_out("do/run", "x")
             for command in ("do/pause", "do/next_section"):

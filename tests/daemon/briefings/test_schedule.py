@@ -72,8 +72,9 @@ def test_an_entry_of_the_schedule_prepares_and_tells_its_briefing_in_its_own_man
 
 def test_an_entry_with_a_text_can_be_said_now_under_an_id_of_its_own():
     made, recorder, items = speech()
-    made.now("bath", items["bath"])
+    chosen = made.now("bath", items["bath"])
     ((kind, text, name),) = recorder.calls
+    assert name == chosen
     assert (kind, text) == ("submit", "お風呂です。")
     assert not name.startswith("bath@")  # else the occurrence itself would be taken for its copy
 

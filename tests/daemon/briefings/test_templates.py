@@ -1,3 +1,4 @@
+import contextlib
 import time
 import tracemalloc
 from datetime import datetime
@@ -42,6 +43,27 @@ def test_the_lines_of_a_template_are_one_text():
 def test_what_cannot_be_compiled_is_told_at_once(source, words):
     with pytest.raises(TemplateFault, match=words):
         compile_template(source)
+
+
+@pytest.mark.parametrize("depth", [10, 99, 200, 2000])
+@pytest.mark.parametrize(
+    ("start", "middle", "end"),
+    [
+        ("{% for i in [1] %}", "x", "{% endfor %}"),
+        ("{% if 1 %}", "x", "{% endif %}"),
+        ("{{ 1", "", "+ 1"),
+        ("(", "1", ")"),
+        ("[", "1", "]"),
+        ("not ", "1", ""),
+    ],
+)
+def test_what_is_nested_too_deeply_is_told_too(depth, start, middle, end):
+    source = start * depth + middle + end * depth
+    if not start.startswith("{%"):
+        source = "{{ " + source.replace("{{", "") + " }}"
+    for compile_it in (compile_template, lambda text: compile_condition(text.strip("{ }"))):
+        with contextlib.suppress(TemplateFault):  # the only way to refuse it
+            compile_it(source)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +119,12 @@ def test_a_template_is_bounded_in_time_and_memory(source):
     tracemalloc.stop()
     assert peak < 30_000_000
     assert seconds < 3
+
+
+@pytest.mark.parametrize("source", ["{% for i in [1] %}" * 21 + "{% endfor %}" * 21, "{{ 1" + "+ a" * 200 + " }}"])
+def test_the_limits_of_pythons_compiler_are_one_sentence(source):
+    with pytest.raises(TemplateFault, match="the template is nested too deeply"):
+        compile_template(source)
 
 
 def test_conditions_are_strict():

@@ -96,7 +96,7 @@ def test_a_text_that_is_read_in_stretches_has_the_sentences_of_the_whole(monkeyp
     for _ in range(400):
         text = "".join(generator.choice(FRAGMENTS) for _ in range(generator.randint(1, 2 * length + 50)))
         cuts += len(list(blocks(text))) - 1
-        lazy, whole = list(pipeline.sentences(text)), list(pipeline.script(text).sentences)
+        lazy, whole = list(pipeline.read(text)), list(pipeline.script(text).sentences)
         assert [sentence.text for sentence in lazy] == [sentence.text for sentence in whole], text
         assert lazy[:-1] == whole[:-1], text  # a pause after the last sentence is never heard
     assert cuts > 100  # else the test would show nothing
@@ -116,7 +116,7 @@ def test_the_first_sentence_of_a_book_takes_no_longer_than_that_of_a_page():
 
     def seconds(text):
         begun = time.perf_counter()
-        next(pipeline.sentences(text))
+        next(pipeline.read(text))
         return time.perf_counter() - begun
 
     page, book = "今日は12月24日、気温は25.5℃です。" * 20, "今日は12月24日、気温は25.5℃です。" * 4000
