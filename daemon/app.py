@@ -48,7 +48,7 @@ from daemon.mqtt.embedded import EmbeddedBroker
 from daemon.mqtt.gateway import OFFLINE, Gateway
 from daemon.mqtt.hermes import SAY, Hermes
 from daemon.mqtt.house_topics import HouseTopics
-from daemon.mqtt.messages import Incoming, Will
+from daemon.mqtt.messages import Broker, Incoming, Will
 from daemon.mqtt.topics import Topics
 from daemon.phrases import PhraseCache
 from daemon.player import Player
@@ -61,13 +61,14 @@ from daemon.renderer import Renderer
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.scheduler import WAKE_AHEAD, Entry, Scheduler
 from daemon.schedule.timers import APSchedulerTimers
-from daemon.service.notify import Notifier, SystemdNotifier
+from daemon.service.notify import Notifier, notifier_of_the_environment
+from daemon.service.pulse import Pulse
 from daemon.service.signals import listen_to_signals
 from daemon.service.tasks import Background, running
-from daemon.service.watchdog import feed_watchdog
+from daemon.service.watchdog import feed_watchdog, tell_status
 from daemon.sinks import sinks_of
 from daemon.speakers import SpeakerKeeper
-from daemon.state import snapshot
+from daemon.state import snapshot, summary
 from daemon.store import Database, Records
 from daemon.waiting import Waiting
 from engine import TTS, DictionaryError, EngineError, __version__
@@ -81,6 +82,11 @@ EXIT_STOPPED = 0
 EXIT_FAILED = 1
 EXIT_CONFIG = 78
 """EX_CONFIG of sysexits.h; the unit does not restart on it."""
+
+SOUND_TIMEOUT = 8.0
+"""Seconds for a sound device to answer before the service is called ready all the same."""
+OVERDUE = 120.0
+"""Seconds after which a moment of the schedule that nobody acted on means that its timers do not run."""
 
 
 class Service:
@@ -106,7 +112,7 @@ class Service:
         self.config = config
         self._path = path
         self._clock = clock or SystemClock()
-        self._notifier = notifier or SystemdNotifier()
+        self._notifier = notifier or Pulse(notifier_of_the_environment(), config.node)
         self._greet = greet
         self._stop = asyncio.Event()
         self._bus = Events()
@@ -114,6 +120,7 @@ class Service:
         self._background = Background()
         self._reloading = asyncio.Lock()
         self._reload_wanted = False
+        self._broker: Broker | None = None
         self._is_ready = False
         self.has_broker = False
         self._server: RenderServer | None = None
@@ -166,6 +173,8 @@ class Service:
         await self._start_http(stack)
         await self._start_reports(stack)
         await self._start_watchdog(stack)
+        await self._find_sound()
+        await stack.enter_async_context(running(tell_status(self._notifier, self._clock, self._summary), "status"))
 
     def _failed_to_start(self, error: BaseException | None) -> int:
         if not isinstance(error, EngineError):
@@ -194,8 +203,8 @@ class Service:
         return records
 
     async def _start_voices(self, stack: AsyncExitStack) -> TTS:
-        self._notifier.status("loading voices")
-        tts = TTS(mirrors=self.config.mirrors)
+        self._notifier.status(f"loading voices: {', '.join(self.config.speakers)}")
+        tts = TTS(self.config.compute_device, mirrors=self.config.mirrors)
         stack.callback(tts.close)
         try:
             await asyncio.to_thread(tts.use_dictionary, self.config.words)
@@ -214,9 +223,12 @@ class Service:
 
     def _start_player(self, stack: AsyncExitStack) -> Player:
         audio = self.config.audio
+        self._notifier.status(f"opening the sound device {audio.device}")
         rate = next(iter(self._tts.speakers.values())).sample_rate
+        sinks = sinks_of(audio, rate)
+        self._has_device = any(sink.continuous for sink in sinks)
         player = Player(
-            sinks_of(audio, rate),
+            sinks,
             lead_in=audio.lead_in_ms / 1000,
             keep_open=audio.keep_open,
             on_sink=self._on_sink_in_thread(asyncio.get_running_loop()),
@@ -306,6 +318,7 @@ class Service:
 
         own = mqtt.embedded and await self._start_embedded_broker(stack)
         passing = self._start_listeners(gateway, stack)
+        self._notifier.status(f"connecting to the broker {address}")
         broker = PahoBroker(
             address,
             client_id=mqtt.client_id or f"asagoe-{self.config.node}",
@@ -321,6 +334,7 @@ class Service:
         )
         gateway.attach(broker)
         broker.start()
+        self._broker = broker
         stack.push_async_callback(broker.stop)
         stack.callback(gateway.say_goodbye)
         self.has_broker = True
@@ -509,13 +523,27 @@ class Service:
 
         await stack.enter_async_context(running(report(), "health"))
 
+    async def _find_sound(self) -> None:
+        """Ready means able to speak: wait until it is known where sound goes, or for a device that does not answer."""
+        deadline = self._clock.monotonic() + SOUND_TIMEOUT
+        while self._has_device and self._audio["sink"] is None and self._clock.monotonic() < deadline:
+            self._notifier.status(f"waiting for the sound device {self.config.audio.device}")
+            await self._clock.sleep(0.1)
+
     async def _start_watchdog(self, stack: AsyncExitStack) -> None:
         parts = {
             "player": lambda: self._player.alive,
+            "renderer": lambda: self._renderer.alive,
             "announcer": lambda: not self._announcing.done(),
             "clock guard": lambda: not self._guarding.done(),
+            "schedule": self._is_schedule_kept,
         }
         await stack.enter_async_context(running(feed_watchdog(self._notifier, self._clock, parts), "watchdog"))
+
+    def _is_schedule_kept(self) -> bool:
+        """Whether nothing has been due for long without being said or reported as missed."""
+        following = self._scheduler.next
+        return following is None or (self._clock.now() - following.due).total_seconds() < OVERDUE
 
     # What happens while it runs.
 
@@ -618,7 +646,18 @@ class Service:
         old = self.config
         fixed = [
             key
-            for key in ("node", "groups", "timezone", "audio", "mirrors", "mqtt", "http", "phrase_cache", "render_on")
+            for key in (
+                "node",
+                "groups",
+                "timezone",
+                "compute_device",
+                "audio",
+                "mirrors",
+                "mqtt",
+                "http",
+                "phrase_cache",
+                "render_on",
+            )
             if _differs(old, new, key)
         ]
         self.config = new.model_copy(update={key: getattr(old, key) for key in fixed})
@@ -647,13 +686,16 @@ class Service:
             _log.info("reloaded: %s", self._summary())
 
     def _summary(self) -> str:
-        following = self._scheduler.next
-        coming = (
-            f"next {following.entry.id} at {following.due.astimezone(self.zone):%a %H:%M}"
-            if following
-            else "no schedule"
+        broker = self._broker
+        return summary(
+            speakers=list(self._tts.speakers),
+            problems=self._speakers.problems,
+            audio=self._audio,
+            connected=None if broker is None else broker.connected,
+            clock_is_set=self._scheduler.clock_is_set,
+            upcoming=self._scheduler.next,
+            zone=self.zone,
         )
-        return f"{len(self._tts.speakers)} speaker(s), {coming}"
 
 
 def _differs(old: Config, new: Config, key: str) -> bool:

@@ -41,3 +41,7 @@ class SectionError(DaemonError):
 
 class TemplateFault(DaemonError):  # noqa: N818 - what the words of the house call it
     """A template that cannot be compiled, fails, or says more than it may; the message says where and why."""
+
+
+class InstallError(DaemonError):
+    """The service cannot be put in place, or not be removed; the message says what to do."""

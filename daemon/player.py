@@ -89,6 +89,8 @@ class Player:
         """
         playback = Playback(title, gain, asyncio.get_running_loop(), start_at)
         with self._wake:
+            if not self._waiting:
+                self.progress = time.monotonic()  # it was idle until now, not stuck
             self._waiting.append(playback)
             self._wake.notify_all()
         return playback

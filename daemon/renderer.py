@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ _T = TypeVar("_T")
 
 EMBEDDED = "embedded"
 """Name of the speaker that speaks when the one that was asked for cannot."""
+
+STUCK_AFTER = 180.0
+"""Seconds for one sentence, after which the thread that makes it counts as stuck: a neural voice on a small board takes
+three times as long as the sentence lasts."""
 
 _PATIENCE = 30.0
 """Seconds after which work that can wait begins all the same."""
@@ -86,6 +91,7 @@ class Renderer:
         self._phrases = phrases
         self._default = default_speaker
         self._configured = configured
+        self._begun: dict[object, float] = {}
         # One thread for what somebody waits for, one for what is rendered ahead; the engine lets the first one pass.
         self._urgent = ThreadPoolExecutor(1, thread_name_prefix="render")
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="render-ahead")
@@ -116,6 +122,11 @@ class Renderer:
     def ready(self) -> list[str]:
         """Names of the speakers that can speak now."""
         return list(self.speakers)
+
+    @property
+    def alive(self) -> bool:
+        """Whether no thread has been at a single sentence for longer than any sentence takes."""
+        return all(time.monotonic() - begun < STUCK_AFTER for begun in list(self._begun.values()))
 
     async def plan(self, announcement: Announcement, *, ahead: bool = False) -> Job:
         """Choose the speaker and cut the text.
@@ -243,7 +254,15 @@ class Renderer:
                 self._quiet.set()
 
     async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(executor, work)
+        def timed() -> _T:
+            mark = object()
+            self._begun[mark] = time.monotonic()
+            try:
+                return work()
+            finally:
+                del self._begun[mark]
+
+        return await asyncio.get_running_loop().run_in_executor(executor, timed)
 
 
 def _plan_of(speaker: Speaker, announcement: Announcement, options: dict[str, Any]) -> tuple[Plan, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -96,3 +96,39 @@ def _entry(item: Coming, zone: ZoneInfo) -> dict[str, Any]:
 
 def _local(moment: datetime | None, zone: ZoneInfo) -> str | None:
     return None if moment is None else moment.astimezone(zone).isoformat(timespec="seconds")
+
+
+def summary(
+    *,
+    speakers: Sequence[str],
+    problems: Mapping[str, str],
+    audio: Mapping[str, Any],
+    connected: bool | None,
+    clock_is_set: bool,
+    upcoming: Occurrence | None,
+    zone: ZoneInfo,
+) -> str:
+    """The state in one line, for `systemctl status` and the log: what works, what it waits for, what is next.
+
+    Args:
+        speakers: those that are ready.
+        problems: why others are not.
+        audio: where sound goes, and what is wrong with it.
+        connected: whether the broker is there; None without one.
+        clock_is_set: whether the wall clock can be right.
+        upcoming: what is due next.
+        zone: of the local times.
+    """
+    parts = [f"{len(speakers)} speaker(s)"]
+    if problems:
+        parts.append(f"waiting for speaker {', '.join(problems)}")
+    if audio["problem"]:
+        parts.append(f"sound goes to {audio['sink']} ({audio['problem']})")
+    elif audio["sink"]:
+        parts.append(f"sound goes to {audio['sink']}")
+    if connected is not None:
+        parts.append("broker connected" if connected else "waiting for the broker")
+    if not clock_is_set:
+        parts.append("waiting for the clock to be set")
+    parts.append(f"next {upcoming.entry.id} at {upcoming.due.astimezone(zone):%a %H:%M}" if upcoming else "no schedule")
+    return ", ".join(parts)

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -64,6 +65,31 @@ def test_the_wheel_holds_the_example_the_schema_and_the_chimes(wheel):
     names = set(wheel.namelist())
     assert {"daemon/data/asagoe.yaml", "daemon/data/asagoe.schema.json", "daemon/data/chimes/ding.wav"} <= names
     assert {"engine/py.typed", "daemon/py.typed"} <= names
+
+
+def test_the_wheel_holds_the_units_as_they_stand_in_the_project(wheel):
+    for path in (ROOT / "systemd").rglob("*"):
+        if path.is_file():
+            name = f"daemon/data/systemd/{path.relative_to(ROOT / 'systemd')}"
+            assert wheel.read(name) == path.read_bytes(), name
+
+
+def test_the_configuration_of_the_image_is_valid_and_changes_only_what_a_container_must():
+    from daemon.config import load_config
+
+    config = load_config(ROOT / "docker" / "asagoe.yaml")
+    assert config.mqtt.url == "mqtt://mosquitto:1883"
+    assert "mosquitto" in yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+
+
+def test_the_image_gets_what_it_is_made_of_and_nothing_else():
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert ignored[0] == "*"
+    sources = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    for source in " ".join(sources).split():
+        if not source.startswith("$"):
+            assert (ROOT / source).exists(), source
+            assert f"!{source.split('/')[0]}" in ignored, source
 
 
 def test_a_foreign_daemon_package_is_one_sentence():

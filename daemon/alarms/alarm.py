@@ -10,6 +10,9 @@ from typing import Any
 
 from daemon.schedule.rules import Rule
 
+SIREN = "siren"
+"""The id of the bell when it is rung as a siren is; no alarm can have it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snooze:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from daemon import events
 from daemon.alarms import life
+from daemon.alarms.alarm import SIREN as SIREN_ID
 from daemon.alarms.alarm import Alarm
 from daemon.alarms.clips import Clips
 from daemon.alarms.life import Ring, State
@@ -31,7 +33,7 @@ _TABLE = "rings"
 _SHOWN_LATE = timedelta(seconds=1)
 
 
-SIREN = Alarm("siren", Rule(), "", is_template=False, repeat_every=timedelta(seconds=1))
+SIREN = Alarm(SIREN_ID, Rule(), "", is_template=False, repeat_every=timedelta(seconds=1))
 """What rings when the bell is asked for: it has no speech and no rule."""
 
 
@@ -130,7 +132,7 @@ class AlarmKeeper:
         for ring in snoozed:
             self._stop_sound(ring.alarm)
             self._snoozed(ring)
-            details = self._details(ring) | {"until": ring.until.isoformat(timespec="seconds")}
+            details = self._details(ring) | {"until": ring.until.astimezone(self._zone).isoformat(timespec="seconds")}
             self._bus.emit(Event(events.ALARM_SNOOZED, ring.alarm, None, MappingProxyType(details)))
         self._on_change()
         return [ring.alarm for ring in snoozed]
@@ -181,13 +183,15 @@ class AlarmKeeper:
         """Go on with what rang or was snoozed when the service stopped."""
         now = self._clock.now()
         for name, value in list(self._records.all(_TABLE).items()):
-            alarm = self._alarms.get(name)
+            alarm = SIREN if name == SIREN.id else self._alarms.get(name)
             try:
                 ring = life.after_restart(Ring.of_json(value), alarm, now) if alarm else None
             except ValueError as error:
                 _log.warning("left out what is kept of a ring: %s", error)
                 ring = None
-            if ring is None or alarm is None:
+            if alarm is None:
+                self._lost(name, value)
+            elif ring is None:
                 self._records.remove(_TABLE, name)
             elif ring.state is State.SNOOZED:
                 self._snoozed(ring)
@@ -197,6 +201,14 @@ class AlarmKeeper:
             else:
                 self._rings[name] = ring
                 self._end(name, ring, "the service was not running")
+
+    def _lost(self, name: str, value: Mapping[str, object]) -> None:
+        """Something rang when the service stopped, and nobody knows any more what."""
+        self._records.remove(_TABLE, name)
+        with contextlib.suppress(ValueError):
+            details = MappingProxyType(self._details(Ring.of_json(value)))
+            reason = "it rang when the service stopped, and is not there any more"
+            self._bus.emit(Event(events.ALARM_MISSED, name, reason, details))
 
     async def shut_down(self) -> None:
         """Fall silent; what rings is kept for the next start."""

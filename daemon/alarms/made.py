@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from daemon.alarms.alarm import Alarm
+from daemon.alarms.alarm import SIREN, Alarm
 from daemon.config.alarms import AlarmConfig
 from daemon.config.values import parse_duration
 from daemon.errors import RequestError
@@ -21,6 +21,7 @@ from daemon.schedule.rules import check_days
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ONCE = "once"
 _LONGEST_TEXT = 1000
+_YEARS = range(1970, 3000)
 _LIMIT = 200
 """So many alarms can be made."""
 
@@ -42,6 +43,8 @@ def normalised(definition: Mapping[str, Any], now: datetime, calendar: Calendar)
             raise RequestError(message)
         try:
             moment = now + timedelta(seconds=parse_duration(result.pop("in")))
+            # Alarms are due at whole seconds; never sooner than was asked for.
+            moment = (moment + timedelta(microseconds=999_999)).replace(microsecond=0)
         except ValueError as error:
             message = f"in: {error}"
             raise RequestError(message) from error
@@ -53,6 +56,9 @@ def normalised(definition: Mapping[str, Any], now: datetime, calendar: Calendar)
             raise RequestError(message) from error
         moment = moment if moment.tzinfo else moment.replace(tzinfo=calendar.zone)
     if moment is not None:
+        if moment.year not in _YEARS:
+            message = f"at: a year from {_YEARS[0]} to {_YEARS[-1]} is expected, got {moment.year}"
+            raise RequestError(message)
         if moment <= now:
             message = f"{moment.astimezone(calendar.zone):%Y-%m-%d %H:%M} is past"
             raise RequestError(message)
@@ -69,6 +75,9 @@ def made_alarm(alarm_id: str, definition: Mapping[str, Any], calendar: Calendar,
     """
     if not _ID.fullmatch(alarm_id):
         message = f"an id of letters, digits, - and _ is expected, got {alarm_id[:70]!r}"
+        raise RequestError(message)
+    if alarm_id == SIREN:
+        message = f"{SIREN!r} is the name of the bell; choose another id"
         raise RequestError(message)
     keys = dict(definition)
     once = keys.pop(_ONCE, False)

@@ -116,9 +116,14 @@ class Ringer:
             return False, f"nobody can hear it: its sound went to {ended.details.get('sink')}"
         return True, ready.problem
 
+    def _moment(self) -> str:
+        """Of the ring, for the ids of its sounds; with a fraction where it is rung by hand, maybe twice in a second."""
+        due = self._ring.due
+        return f"{due:%Y%m%dT%H%M%S}" + (f".{due:%f}Z" if due.microsecond else "Z")
+
     async def _play(self, clip: Clip, number: int, start_at: float | None, fade: Fade) -> Event | None:
         announcement = Announcement(
-            id=f"{self._alarm.id}@{self._ring.due:%Y%m%dT%H%M%SZ}/{self._ring.snoozes}.{number}",
+            id=f"{self._alarm.id}@{self._moment()}/{self._ring.snoozes}.{number}",
             text=self._alarm.text,
             origin="alarm",
             received=self._clock.now(),
@@ -134,7 +139,8 @@ class Ringer:
         length = sum(piece.audio.duration for piece in clip.pieces)
         lead = 0.0 if start_at is None else max(0.0, start_at - self._clock.monotonic())
         try:
-            self._announcer.submit(announcement)
+            if not self._announcer.submit(announcement) and not ended.done():
+                return Event(events.DROPPED, announcement.id, "its id was used before")
             async with asyncio.timeout(length + lead + PATIENCE):
                 return await ended
         except TimeoutError:

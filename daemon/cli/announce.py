@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import queue
-import secrets
 from pathlib import Path
 from typing import Any
-
-import paho.mqtt.client as paho
 
 from daemon import events
 from daemon.announcement import new_id
 from daemon.cli.common import err, fail, out, printable, read_config, text_or_stdin
-from daemon.mqtt.address import Address, broker_address
-from daemon.mqtt.client import new_client
-from daemon.mqtt.problems import connection_failure
-from daemon.mqtt.topics import Topics
+from daemon.cli.node import Node, NodeError, connected_node
 
-_CONNECT_TIMEOUT = 5.0
 _ANSWER_TIMEOUT = 3.0
 _SPEECH_TIMEOUT = 600.0
 
@@ -29,45 +20,23 @@ def announce_text(explicit: Path | None, text: str, node: str | None, message: d
     config, _ = read_config(explicit)
     if config.mqtt.broker == "none":
         return fail("mqtt.broker is none: the service listens to no broker; use asagoe say")
-    address = broker_address(config.mqtt)
-    topics = Topics(config.mqtt.base_topic, node or config.node)
     body = {"text": text_or_stdin(text), "id": new_id(), **message}
-    arrivals: queue.Queue[Any] = queue.Queue()
-    client = _client(address, topics, arrivals)
     try:
-        client.connect(address.host, address.port)
-    except OSError as error:
-        return fail(f"{connection_failure(error, address)}; is the service running? start it with asagoe run")
-    client.loop_start()
-    try:
-        return _converse(client, topics, body, arrivals, wait=wait and node != "all")
-    finally:
-        client.disconnect()
-        client.loop_stop()
+        with connected_node(config, node, ("event",)) as connected:
+            connected.publish("announce", json.dumps(body, ensure_ascii=False))
+            return _follow(connected, body["id"]) if wait and node != "all" else 0
+    except NodeError as error:
+        return fail(str(error))
 
 
-def _converse(
-    client: paho.Client, topics: Topics, body: dict[str, Any], arrivals: queue.Queue[Any], *, wait: bool
-) -> int:
-    try:
-        first = arrivals.get(timeout=_CONNECT_TIMEOUT)
-    except queue.Empty:
-        return fail("the broker does not answer")
-    if first != "subscribed":
-        return fail(f"the broker refuses the connection: {first}")
-    published = client.publish(f"{topics.own}/announce", json.dumps(body, ensure_ascii=False), qos=1)
-    published.wait_for_publish(_CONNECT_TIMEOUT)
-    if not published.is_published():
-        return fail("the broker did not take the message")
-    if not wait:
-        return 0
+def _follow(node: Node, name: str) -> int:
     timeout = _ANSWER_TIMEOUT
     while True:
-        try:
-            event = arrivals.get(timeout=timeout)
-        except queue.Empty:
-            return fail(f"no answer from node {topics.node!r}; is the service running with this configuration?")
-        if not isinstance(event, dict) or event.get("id") != body["id"]:
+        message = node.wait(timeout)
+        if message is None:
+            return fail(f"no answer from node {node.name!r}; is the service running with this configuration?")
+        event = message.body
+        if not isinstance(event, dict) or event.get("id") != name:
             continue
         timeout = _SPEECH_TIMEOUT
         kind = event.get("event_type")
@@ -87,24 +56,3 @@ def _report(event: dict[str, Any]) -> int:
     else:
         out.print(f"said, first sample after {event.get('first_sample_ms')} ms", markup=False)
     return 0
-
-
-def _client(address: Address, topics: Topics, arrivals: queue.Queue[Any]) -> paho.Client:
-    client = new_client(address, f"asagoe-announce-{secrets.token_hex(4)}")
-
-    def connected(client: paho.Client, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
-        if reason.is_failure:
-            arrivals.put(str(reason))
-        else:
-            client.subscribe(topics.out("event"), 1)
-
-    def heard(_client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
-        if message.topic != topics.out("event"):
-            return  # amqtt sends retained messages to whoever subscribes to anything
-        with contextlib.suppress(ValueError):  # somebody else's message on our topic
-            arrivals.put(json.loads(message.payload))
-
-    client.on_connect = connected
-    client.on_subscribe = lambda *_: arrivals.put("subscribed")
-    client.on_message = heard
-    return client

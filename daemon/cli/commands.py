@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from daemon.cli.alarm_commands import app as alarm
 from daemon.cli.voices_cache import app as voices_cache
 
 app = typer.Typer(
@@ -27,6 +28,8 @@ voices = typer.Typer(name="voices", help="List speakers; fetch, convert and publ
 voices.registered_commands += voices_cache.registered_commands
 app.add_typer(voices)
 
+app.add_typer(alarm)
+
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", "-c", help="Configuration file.", envvar="ASAGOE_CONFIG", show_default=False)
 ]
@@ -35,6 +38,9 @@ ConfigOption = Annotated[
 FileOption = Annotated[
     Path | None, typer.Option("--file", "-f", help="Dictionary, instead of the configured one.", show_default=False)
 ]
+
+
+NodeOption = Annotated[str | None, typer.Option(help="Name of the node; default: this one.", show_default=False)]
 
 
 def _version(wanted: bool) -> None:
@@ -107,6 +113,25 @@ def check(config: ConfigOption = None) -> None:
     sys.exit(check_configuration(config))
 
 
+@app.command()
+def doctor(
+    play: Annotated[bool, typer.Option("--play", help="Play a quiet tone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    health: Annotated[
+        bool, typer.Option("--health", help="Only ask the running service whether it is well; for a health check.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Examine configuration, sound, voices, broker, clock and machine; say what to do about what is wrong."""
+    if health:
+        from daemon.cli.health import show_health
+
+        sys.exit(show_health())
+    from daemon.cli.doctor import examine_all
+
+    sys.exit(examine_all(config, play=play, as_json=json))
+
+
 @app.command("next")
 def next_(
     count: Annotated[int, typer.Argument(min=1, max=1000, help="How many.")] = 10,
@@ -173,11 +198,61 @@ def reload(config: ConfigOption = None) -> None:
 
 
 @app.command()
+def install(
+    user: Annotated[
+        bool, typer.Option("--user", help="For the user who calls it, with the sound of a session.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    start: Annotated[bool, typer.Option(help="Start the service, or restart it.")] = True,
+) -> None:
+    """Install as a service of systemd, or upgrade; configuration and state are kept."""
+    from daemon.cli.install import install as do
+
+    sys.exit(do(user=user, dry=dry_run, start=start))
+
+
+@app.command()
+def uninstall(
+    user: Annotated[bool, typer.Option("--user", help="The service of the user who calls it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Also configuration, state, voices, secrets, user.")] = False,
+) -> None:
+    """Remove the service from systemd; what belongs to you is left, and named."""
+    from daemon.cli.install import uninstall as do
+
+    sys.exit(do(user=user, dry=dry_run, purge=purge))
+
+
+@app.command(
+    "as-service", context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)
+def as_service(context: typer.Context) -> None:
+    """Run a command as the installed service would: by its user, over its folders, with its secrets."""
+    from daemon.cli.as_service import run_command
+
+    sys.exit(run_command(context.args))
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of the configuration, for editors."""
     from daemon.config.schema import schema_text
 
     typer.echo(schema_text(), nl=False)
+
+
+@app.command()
+def vacation(
+    value: Annotated[
+        str | None, typer.Argument(metavar="ON|OFF|FROM..UNTIL", help="Without it, what is set.", show_default=False)
+    ] = None,
+    node: NodeOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show or set the vacation, on which alarms do not ring, of the running service."""
+    from daemon.cli.alarm import set_vacation
+
+    sys.exit(set_vacation(config, node, value))
 
 
 @dictionary.command("add")

@@ -9,14 +9,18 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
 
-from daemon.cli.common import fail, out, printable, read_config, table
+from daemon.agenda.agenda import Agenda
+from daemon.cli.common import err, fail, out, printable, read_config, table
 from daemon.clock import SystemClock
 from daemon.config import Config
+from daemon.errors import UnavailableError
+from daemon.folders import state_folder
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.entries import entries_of
 from daemon.schedule.plan import Planned, left_out, planned
 from daemon.schedule.planner import local_moment, next_occurrence
 from daemon.schedule.scheduler import Entry
+from daemon.store import Database, Records, read_records
 
 _YEARS = range(1971, 2200)
 _LOOKED_AT = 2_000
@@ -49,11 +53,29 @@ def show_next(explicit: Path | None, count: int, start: str | None, *, as_json: 
     except ValueError as error:
         return fail(str(error))
     if as_json:
-        for line in lines_of(config, after, count):
+        for line in lines_of(entries_now(config), calendar, after, count):
             print(json.dumps(_as_json(line, calendar), ensure_ascii=False))
         return 0
     print_next(config, after, count)
     return 0
+
+
+def entries_now(config: Config) -> list[tuple[Entry, str]]:
+    """Entries with what is said: those of the configuration and those made at run time, with what people changed.
+
+    What the service keeps is read where it can be; where it cannot, that is said.
+    """
+    try:
+        records = read_records(state_folder() / "asagoe.db")
+    except UnavailableError as error:
+        err.print(f"{error}; skips, the vacation and alarms made at run time are not shown", style="yellow")
+        records = Records(Database(None))
+    texts = {name: text for name, (_, text) in entries_of(config).items()}
+    found: list[Entry] = []
+    agenda = Agenda(clock=SystemClock(), records=records, on_plan=lambda entries, _: found.extend(entries))
+    agenda.configure(config)
+    alarms = agenda.alarms
+    return [(entry, texts.get(entry.id) or f"alarm: {alarms[entry.id].text}") for entry in found]
 
 
 def parse_start(text: str, calendar: Calendar) -> datetime:
@@ -74,12 +96,10 @@ def parse_start(text: str, calendar: Calendar) -> datetime:
     return moment.astimezone(UTC) - timedelta(microseconds=1)  # what is due at the moment itself is shown
 
 
-def lines_of(config: Config, after: datetime, count: int) -> list[Line]:
+def lines_of(entries: Sequence[tuple[Entry, str]], calendar: Calendar, after: datetime, count: int) -> list[Line]:
     """The next ``count`` occurrences, with what is left out between them, and the next one of what is disabled."""
-    calendar = config.calendar
     coming: list[Line] = []
     disabled: list[Line] = []
-    entries = _entries(config)
     for entry, text in entries:
         plan = planned(entry.rule, entry.exceptions, after, calendar)
         if entry.exceptions.enabled:
@@ -104,16 +124,11 @@ def _lines(entry: Entry, text: str, items: Iterable[Planned]) -> Iterator[Line]:
             yield Line(entry.id, text, row[0], len(row))
 
 
-def _entries(config: Config) -> list[tuple[Entry, str]]:
-    """Entries with what is said."""
-    return list(entries_of(config).values())
-
-
 def print_next(config: Config, after: datetime, count: int) -> None:
     """Print a table, or plain lines where nobody looks at a terminal."""
     calendar = config.calendar
-    lines = lines_of(config, after, count)
-    entries = _entries(config)
+    entries = entries_now(config)
+    lines = lines_of(entries, calendar, after, count)
     for entry, _ in entries:
         if next_occurrence(entry.rule, after, calendar) is None:
             out.print(f"{entry.id} is never due again.")

@@ -13,15 +13,19 @@ from pathlib import Path
 
 from daemon.app import Service
 from daemon.cli.common import err, fail, out, read_config
+from daemon.config import Config, ConfigError, find_config, load_config
 from daemon.errors import UnavailableError
 from daemon.logs import set_up_logging, stderr
 from daemon.service import node_lock
+from daemon.service.notify import SystemdNotifier
+from daemon.service.signals import show_stacks_of_crashes
 
 
 def run_service(explicit: Path | None) -> int:
     """Run until a signal; returns the exit code, or ends the process with it."""
-    config, path = read_config(explicit)
+    config, path = _read_or_explain(explicit)
     set_up_logging(config.log.level)
+    show_stacks_of_crashes()
     try:
         lock = node_lock.take(config.node)
     except UnavailableError as error:
@@ -38,6 +42,22 @@ def run_service(explicit: Path | None) -> int:
     logging.shutdown()
     sys.stdout.flush()
     os._exit(code)
+
+
+def _read_or_explain(explicit: Path | None) -> tuple[Config, Path | None]:
+    """The configuration, or an exit with 78 whose reasons stand in the journal and in `systemctl status`."""
+    path = find_config(explicit)
+    try:
+        return load_config(path), path
+    except ConfigError as error:
+        priority = "<3>" if "JOURNAL_STREAM" in os.environ else ""
+        for problem in error.problems:
+            print(f"{priority}{problem}", file=stderr())
+        if len(error.problems) > 1:
+            print(f"{priority}{len(error.problems)} errors in {path}", file=stderr())
+        more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+        SystemdNotifier().status(f"the configuration is broken: {error.problems[0]}{more}")
+        sys.exit(78)
 
 
 def reload_service(explicit: Path | None) -> int:

@@ -37,7 +37,7 @@ def say_text(
         return fail(f"the speech of {name} is made by node {node}; use asagoe announce, or another speaker")
     chosen = config.speakers[name]
     try:
-        with TTS() as tts:
+        with TTS(config.compute_device) as tts:
             tts.use_dictionary(config.words)
             tts.load(name, source=chosen.source, voice=chosen.name, **chosen.defaults()).prepare()
             ready = tts.speakers[name]

@@ -61,7 +61,7 @@ class SpeakerFacts:
 def list_speakers(explicit: Path | None, *, as_json: bool) -> int:
     """Load all configured speakers and print what they are; returns the exit code: 1 if one is not available."""
     config, _ = read_config(explicit)
-    with TTS() as tts, _steps() as step:
+    with TTS(config.compute_device) as tts, _steps() as step:
         speakers = list(_facts(tts, config, step))
     if as_json:
         for facts in speakers:

@@ -52,6 +52,7 @@ def _or_length(value: Any) -> Any:
 SnoozeField = Annotated[SnoozeConfig, BeforeValidator(_or_length, json_schema_input_type=SnoozeConfig | Duration)]
 FadeField = Annotated[FadeConfig, BeforeValidator(_or_length, json_schema_input_type=FadeConfig | Duration)]
 
+_MOST_NOTICES = 20
 DEFAULT_TEXT = "{{ now | time }}です。"
 
 
@@ -97,6 +98,9 @@ class AlarmConfig(RuleConfig):
     @field_validator("pre_alarm")
     @classmethod
     def _ahead(cls, value: list[float] | None) -> list[float] | None:
+        if len(value or ()) > _MOST_NOTICES:
+            message = f"at most {_MOST_NOTICES} durations are expected, got {len(value or ())}"
+            raise ValueError(message)
         if any(not 2 <= ahead <= 12 * 3600 for ahead in value or ()):
             message = "durations from 2s to 12h are expected"
             raise ValueError(message)

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 from tzlocal import get_localzone
 
+from daemon.alarms.alarm import SIREN
 from daemon.config.alarms import AlarmConfig
 from daemon.config.announcements import AnnouncementsConfig, CacheConfig
 from daemon.config.audio import AudioConfig
@@ -55,6 +56,11 @@ class Config(Model):
     mirrors: dict[str, list[str]] = Field(
         default={}, description="for a source of speakers, others that hold the same voices, asked in turn"
     )
+    compute_device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|cuda(:\d+)?)$",
+        description="what neural voices are computed on: `cpu`, `cuda` or `cuda:N`",
+    )
     audio: AudioConfig = AudioConfig()
     mqtt: MqttConfig = MqttConfig()
     http: HttpConfig | None = Field(default=None, description="the HTTP server; without this key there is none")
@@ -91,6 +97,14 @@ class Config(Model):
     def words(self) -> Dictionary:
         """What the file of ``dictionary`` held when the configuration was read; empty without one."""
         return self._words
+
+    @field_validator("alarms")
+    @classmethod
+    def _not_the_bell(cls, value: dict[str, AlarmConfig]) -> dict[str, AlarmConfig]:
+        if SIREN in value:
+            message = f"{SIREN!r} is the name of the bell; choose another id"
+            raise ValueError(message)
+        return value
 
     @field_validator("schedule")
     @classmethod

@@ -12,6 +12,9 @@ from daemon.schedule.days import EVERY_DAY, Days, Weekdays
 from daemon.schedule.rules import EVERY_HELP, Every, Rule, check_cron, parse_every
 from daemon.schedule.words import DAYS_HELP, parse_days
 
+MOST_TIMES = 100
+"""So many times of day one rule may have: each is looked at whenever the plan changes."""
+
 
 class RuleConfig(Model):
     """When something is due. ``rule`` gives it as the planner wants it."""
@@ -24,6 +27,14 @@ class RuleConfig(Model):
     from_: Day | None = Field(default=None, alias="from", description="the first date")
     until: Day | None = Field(default=None, description="the last date")
     cron: str | None = Field(default=None, description="five fields as in crontab(5); 1 and mon are Monday")
+
+    @field_validator("at")
+    @classmethod
+    def _not_too_many(cls, value: list[Any] | None) -> list[Any] | None:
+        if value is not None and len(value) > MOST_TIMES:
+            message = f"at most {MOST_TIMES} times are expected, got {len(value)}; cron can say more"
+            raise ValueError(message)
+        return value
 
     @field_validator("days", mode="before")
     @classmethod

@@ -171,9 +171,20 @@ class Secret(BaseModel):
                 message = f"the environment variable {self.env} is not set"
                 raise ValueError(message)
             return os.environ[self.env]
-        path = self.file or Path(os.environ.get("CREDENTIALS_DIRECTORY", "/run/secrets")) / str(self.credential)
+        path = self.file or _credential(str(self.credential))
         try:
             return path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             message = f"the secret file {path} cannot be read ({type(error).__name__})"
             raise ValueError(message) from error
+
+
+def _credential(name: str) -> Path:
+    """Where a credential lies: what systemd gave, a container's secret, or, for root, what systemd would give."""
+    given = os.environ.get("CREDENTIALS_DIRECTORY")
+    if given:
+        return Path(given) / name
+    secret = Path("/run/secrets") / name
+    # os.path: a folder that may not be looked into is no error here, but when the file is read.
+    stored = os.path.isdir("/etc/credstore") and not os.path.exists(secret)  # noqa: PTH110, PTH112
+    return Path("/etc/credstore") / f"asagoe.{name}" if stored else secret

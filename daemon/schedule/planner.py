@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim
 
 from daemon.schedule.calendar import Calendar
-from daemon.schedule.rules import HORIZON, Rule
+from daemon.schedule.rules import HORIZON, LAST, Rule
 from daemon.schedule.sun import SunTime, sun_moment
 
 _DAY = timedelta(days=1)
@@ -62,7 +62,8 @@ def _of_times(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datet
     bounds = rule.days.bounds
     day = after.astimezone(calendar.zone).date() - _DAY
     day = max(filter(None, (day, rule.first, bounds and bounds[0])))
-    end = min(filter(None, (rule.last, bounds and bounds[1])), default=date.max)
+    end = min(filter(None, (rule.last, bounds and bounds[1])), default=LAST)
+    end = min(end, LAST)
     held: list[tuple[datetime, int]] = []
     found = day
     number = day.toordinal()
@@ -75,7 +76,7 @@ def _of_times(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datet
                     heapq.heappush(held, (moment, number))
         number += 1
         oldest = number - (_HELD if rule.needs_place else 0)
-        while held and min(born for _, born in held) < oldest:
+        while held and (not rule.needs_place or min(born for _, born in held) < oldest):
             yield heapq.heappop(held)[0]
     while held:
         yield heapq.heappop(held)[0]

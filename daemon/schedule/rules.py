@@ -122,8 +122,9 @@ def check_days(rule: Rule, calendar: Calendar) -> None:
         return
     bounds = rule.days.bounds
     start = max(filter(None, (rule.first, bounds and bounds[0])), default=date(2024, 1, 1))
-    end = min(filter(None, (rule.last, bounds and bounds[1])), default=start + HORIZON)
-    for number in range((min(end, start + HORIZON) - start).days + 1):
+    horizon = start + min(HORIZON, LAST - start)  # before the start, where that lies beyond the last date of all
+    end = min(filter(None, (rule.last, bounds and bounds[1])), default=horizon)
+    for number in range((min(end, horizon) - start).days + 1):
         if rule.holds(start + timedelta(days=number), calendar):
             return
     message = "no day in nine years fits all of days, every, from and until: it would never be due"
@@ -132,3 +133,5 @@ def check_days(rule: Rule, calendar: Calendar) -> None:
 
 HORIZON = timedelta(days=366 * 9)
 """How far ahead an occurrence is looked for: 29 February can be eight years away."""
+LAST = date(9980, 12, 31)
+"""Later dates are not planned: the machine's calendar ends with 9999."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Protocol
 
 from daemon.clock import Clock
@@ -175,13 +175,25 @@ class Scheduler:
         return self._clock.now() >= EPOCH
 
     def replace(self, entries: Sequence[Entry], calendar: Calendar | None = None) -> None:
-        """Take over a new set of entries, and a calendar; what happened already stays known by its id."""
+        """Take over a new set of entries, and a calendar; what happened already stays known by its id.
+
+        Entries that stay as they are keep their timers: two hundred alarms cost no more than the one that changes.
+        """
+        same_world = self._seen is not None and calendar in (None, self._calendar)
         self._calendar = calendar or self._calendar
-        for entry_id in list(self._entries):
-            self._cancel(entry_id)
-        self._entries = {entry.id: entry for entry in entries}
-        self._next.clear()
-        self._catch_up()
+        old = self._entries
+        self._entries = {entry.id: old[entry.id] if old.get(entry.id) == entry else entry for entry in entries}
+        if not same_world or not self.clock_is_set:
+            self._forget_plan(old)
+            self._catch_up()
+            return
+        stay = {entry_id for entry_id, entry in self._entries.items() if entry is old.get(entry_id)}
+        self._forget_plan({entry_id: entry for entry_id, entry in old.items() if entry_id not in stay})
+        now = self._clock.now()
+        # What was looked after last stays as it is: a step that the guard has not seen yet concerns those that stay.
+        for entry_id in [entry_id for entry_id in self._entries if entry_id not in stay]:
+            self._look_after(self._entries[entry_id], now)
+        self._reactions.changed()
 
     def upcoming(self, count: int) -> list[Occurrence]:
         """The next occurrences, soonest first."""
@@ -225,22 +237,27 @@ class Scheduler:
         now = self._clock.now()
         if not self.clock_is_set:
             _log.warning("the clock shows %s: it is not set; nothing is due until it is", f"{now:%Y-%m-%d %H:%M}")
-            for entry_id in list(self._entries):
-                self._cancel(entry_id)
-            self._next.clear()
+            self._forget_plan(self._entries)
         else:
-            since, self._seen = self._seen, now
+            since = self._seen
             if since is None:  # the clock was not set when the service started
                 since = now - timedelta(seconds=self._clock.monotonic() - self._started)
+            self._seen = now
             for entry in list(self._entries.values()):
-                if since < now:
-                    self._look_back(entry, max(since, now - LOOK_BACK), now)
-                self._plan(entry)
+                self._look_after(entry, now, since)
         self._reactions.changed()
+
+    def _look_after(self, entry: Entry, now: datetime, since: datetime | None = None) -> None:
+        """Catch up with what was due of an entry since it was last looked after, and plan what comes of it."""
+        since = since or self._seen or now
+        if since < now:
+            self._look_back(entry, max(since, now - LOOK_BACK), now)
+        self._plan(entry)
 
     def _look_back(self, entry: Entry, since: datetime, now: datetime) -> None:
         """Of what was due in between, the last that is within its grace happens; the rest is reported."""
-        moments = [due for due in islice(self._due_moments(entry, since), _COUNTED + 1) if due <= now]
+        past = takewhile(lambda due: due <= now, self._due_moments(entry, since))
+        moments = list(islice(past, _COUNTED + 1))
         late = next((due for due in reversed(moments) if now - due <= entry.grace), None)
         missed = [due for due in moments if due != late]
         if missed:
@@ -261,7 +278,7 @@ class Scheduler:
 
     def _plan(self, entry: Entry) -> None:
         now = self._clock.now()
-        self._cancel(entry.id)
+        self._cancel(entry)
         due = next(self._due_moments(entry, now), None)
         if due is None:
             self._next.pop(entry.id, None)
@@ -309,9 +326,14 @@ class Scheduler:
             first = Occurrence(entry, fresh[0])
             self._reactions.missed(Missed(first, (now - fresh[0]).total_seconds(), len(fresh)))
 
-    def _cancel(self, entry_id: str) -> None:
-        entry = self._entries.get(entry_id)
-        for ahead in entry.notices if entry else ():
+    def _forget_plan(self, entries: Mapping[str, Entry]) -> None:
+        for entry in list(entries.values()):
+            self._cancel(entry)
+            self._next.pop(entry.id, None)
+
+    def _cancel(self, entry: Entry) -> None:
+        entry_id = entry.id
+        for ahead in entry.notices:
             self._timers.cancel(f"notice {ahead} {entry_id}")
         for purpose in ("prepare", "wake", "due"):
             self._timers.cancel(f"{purpose} {entry_id}")

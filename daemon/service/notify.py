@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import socket
 import time
+from collections.abc import Sequence
 from typing import Protocol
+
+from daemon.logs import stderr
 
 
 class Notifier(Protocol):
@@ -26,6 +30,9 @@ class Notifier(Protocol):
 
     def alive(self) -> None:
         """Feed the watchdog."""
+
+    def stuck(self, parts: Sequence[str]) -> None:
+        """The watchdog is not fed because of these parts."""
 
     @property
     def watchdog(self) -> float | None:
@@ -59,6 +66,10 @@ class SystemdNotifier:
         """WATCHDOG=1."""
         self._send("WATCHDOG=1")
 
+    def stuck(self, parts: Sequence[str]) -> None:
+        """STATUS=…."""
+        self.status(f"stuck: {', '.join(parts)}")
+
     @property
     def watchdog(self) -> float | None:
         """From WATCHDOG_USEC, where it is meant for this process (WATCHDOG_PID)."""
@@ -72,3 +83,40 @@ class SystemdNotifier:
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
             channel.connect(self._address)
             channel.send(message.encode())
+
+
+class OwnWatchdog(SystemdNotifier):
+    """For where nobody watches over the service, as in a container.
+
+    When it is not fed in time, the stacks of all threads are written and the process ends with 1, so that whoever
+    started it starts it again.
+
+    Args:
+        seconds: within which it must be fed.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    @property
+    def watchdog(self) -> float:
+        """The seconds it was made with."""
+        return self._seconds
+
+    def alive(self) -> None:
+        """Feed it: it is set anew. It runs in a thread that needs neither the loop nor the interpreter's lock."""
+        faulthandler.dump_traceback_later(self._seconds, exit=True, file=stderr())
+        super().alive()
+
+    def stopping(self) -> None:
+        """It bites no more; a stop has a deadline of its own."""
+        faulthandler.cancel_dump_traceback_later()
+        super().stopping()
+
+
+def notifier_of_the_environment() -> Notifier:
+    """systemd's, or with ``ASAGOE_WATCHDOG`` (seconds) one with a watchdog of our own, where systemd sets none."""
+    systemd = SystemdNotifier()
+    own = os.environ.get("ASAGOE_WATCHDOG", "")
+    return OwnWatchdog(float(own)) if systemd.watchdog is None and own.isdecimal() and int(own) else systemd

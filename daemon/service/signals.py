@@ -18,6 +18,11 @@ STOP_DEADLINE = 4.0
 """Seconds after which a stop that hangs is cut short: systemd and people wait for five."""
 
 
+def show_stacks_of_crashes() -> None:
+    """Write the stack of every thread when the process crashes, or is ended by SIGABRT, as systemd's watchdog does."""
+    faulthandler.enable(file=stderr(), all_threads=True)
+
+
 def listen_to_signals(*, stop: asyncio.Event, reload: Callable[[], None]) -> None:
     """SIGTERM and SIGINT stop, SIGHUP reloads, SIGUSR1 shows what every thread and task is doing.
 

@@ -25,6 +25,14 @@ class Records:
         self._tables: dict[str, dict[str, Any]] = {name: {} for name in ("alarms", "changes", "rings", "waiting")}
         self._happened: dict[str, dict[int, None]] = {}
 
+    @classmethod
+    def loaded_from(cls, database: Database) -> Records:
+        """What a database holds now; what is put into it is kept nowhere."""
+        records = cls(database)
+        records.load()
+        records._database = Database(None)
+        return records
+
     def load(self) -> None:
         """Read everything; rows that cannot be understood are left out."""
         self._settings = dict(_pairs(self._database.rows("SELECT name, value FROM settings")))

@@ -237,3 +237,12 @@ def test_the_users_file_is_found(tmp_path, monkeypatch):
     file.write_text("node: mine")
     assert find_config(None) == file
     assert find_config(Path("/else")) == Path("/else")
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"), [(True, "/etc/credstore/asagoe.no-such-name"), (False, "/run/secrets/no-such-name")]
+)
+def test_a_credential_outside_the_service_is_looked_for_where_root_keeps_it(monkeypatch, stored, expected):
+    monkeypatch.setattr("daemon.config.values.os.path.isdir", lambda _: stored)
+    with pytest.raises(ConfigError, match=f"the secret file {expected} cannot be read"):
+        parse_config("mqtt: {url: 'mqtt://x', password: {credential: no-such-name}}\n")

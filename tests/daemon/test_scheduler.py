@@ -285,3 +285,43 @@ def test_a_year_has_one_ring_a_day_whatever_the_clocks_do(zone, rings):
     house.timers.run_until(datetime(2027, 1, 1, tzinfo=info))
     assert len(house.said) == rings
     assert house.missed == []
+
+
+def test_a_rule_for_ever_costs_no_more_than_what_is_past():
+    looked_at = []
+
+    class Counting(Forgetful):
+        def happened(self, entry_id, due):
+            looked_at.append(due)
+            return super().happened(entry_id, due)
+
+    house = House(WAKE_UP, history=Counting(), alive=START - timedelta(days=3))
+    assert len(looked_at) < 10
+    looked_at.clear()
+    house.until(2, 7)
+    house.scheduler.clock_stepped()
+    assert len(looked_at) < 20
+
+
+def test_entries_that_stay_are_not_planned_anew():
+    many = [entry(f"a{number}", time(6, number)) for number in range(50)]
+    house = House(*many)
+    planned, plan = [], house.scheduler._plan
+    house.scheduler._plan = lambda entry: (planned.append(entry.id), plan(entry))
+    changed = entry("a7", time(9, 0))
+    same = [entry(f"a{number}", time(6, number)) for number in range(50) if number not in (7, 8)]
+    house.scheduler.replace([*same, changed, entry("new", time(6, 30))])
+    assert planned == ["a7", "new"]
+    house.until(1, 10)
+    assert [name for name, *_ in house.said if name in ("a6", "a7", "a8", "new", "a30")] == ["a6", "a30", "new", "a7"]
+
+
+def test_a_step_that_is_not_noticed_yet_is_caught_up_with_after_a_change():
+    house = House(WAKE_UP)
+    house.until(1, 6, 44)
+    house.clock.step(120)  # over its moment; before the guard looks, somebody makes another alarm
+    house.scheduler.replace([entry("wake-up", time(6, 45)), entry("nap", time(14))])
+    house.scheduler.clock_stepped()
+    assert [name for name, *_ in house.said] == ["wake-up"]
+    house.until(1, 15)
+    assert [name for name, *_ in house.said] == ["wake-up", "nap"]

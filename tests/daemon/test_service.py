@@ -7,7 +7,7 @@ import pytest
 
 from daemon.logs import LineFormatter
 from daemon.service.notify import SystemdNotifier
-from daemon.service.watchdog import feed_watchdog
+from daemon.service.watchdog import feed_watchdog, tell_status
 
 
 @pytest.fixture(params=["path", "abstract"])
@@ -105,3 +105,36 @@ def test_a_log_line_is_one_line_whatever_it_holds():
 
 def test_in_the_journal_a_line_begins_with_its_priority():
     assert line("x", journal=True) == "<4>x: x"
+
+
+def test_what_is_stuck_stands_in_the_status(notify_socket):
+    SystemdNotifier().stuck(["player", "renderer"])
+    assert notify_socket.recv(1000) == b"STATUS=stuck: player, renderer"
+
+
+def test_a_status_is_told_when_it_changes_and_only_then():
+    class Clock:
+        async def sleep(self, seconds):
+            await asyncio.sleep(0)
+
+    said = []
+
+    class Notifier(SystemdNotifier):
+        def status(self, text):
+            said.append(text)
+
+    lines = iter(["a", "a", "b", "b", "b", "c"])
+    now = ["a"]
+
+    def summary():
+        now[0] = next(lines, now[0])
+        return now[0]
+
+    async def scenario():
+        task = asyncio.create_task(tell_status(Notifier(), Clock(), summary))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        task.cancel()
+
+    asyncio.run(scenario())
+    assert said == ["b", "c"]

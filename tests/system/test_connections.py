@@ -10,7 +10,11 @@ import subprocess
 import threading
 import warnings
 
+import paho.mqtt.client as paho
 import pytest
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 
 from daemon.config import MqttConfig
 from daemon.errors import UnavailableError
@@ -414,6 +418,44 @@ def test_a_message_whose_acknowledgement_was_lost_comes_again_and_is_handled_onc
         finally:
             await link.broker.stop()
             await sender.broker.stop()
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        proxy.close()
+
+
+def test_what_is_delivered_again_is_no_younger_than_the_silence_before_it(make_mosquitto):
+    """A broker that had begun to deliver a message may send it again at any age, with the expiry that it had then."""
+    broker = make_mosquitto()
+    proxy = Proxy(broker.port)
+
+    async def scenario():
+        link = Link({"url": f"mqtt://127.0.0.1:{proxy.port}"})
+        taken = []
+        link.broker._on_message = lambda message: (taken.append(message), message.accepted())
+        link.broker.start()
+        sender = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+        sender.connect("127.0.0.1", broker.port)
+        sender.loop_start()
+        try:
+            await until(lambda: link.broker.report()["heartbeat"] == "ok")
+            proxy.deaf = True  # the broker sends, and nothing arrives
+            for expiry in (2, 60):
+                properties = Properties(PacketTypes.PUBLISH)
+                properties.MessageExpiryInterval = expiry
+                sender.publish("asagoe/test/announce", str(expiry), 1, properties=properties).wait_for_publish(5)
+            await asyncio.sleep(3)
+            await asyncio.to_thread(proxy.cut)
+            proxy.deaf = False
+            await until(lambda: any(message.payload == b"60" for message in taken), 15)
+            left = {message.payload: message.expires_in for message in taken}
+            assert left.get(b"2", 0.0) == 0.0
+            assert 40 < left[b"60"] < 57.5
+        finally:
+            sender.disconnect()
+            sender.loop_stop()
+            await link.broker.stop()
 
     try:
         asyncio.run(scenario())

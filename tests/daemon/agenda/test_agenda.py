@@ -208,6 +208,13 @@ class TestMadeAtRunTime:
         assert "once" not in desk.agenda.alarms
         assert dict(desk.records.all("alarms")) == {}
 
+    def test_a_timer_is_never_too_early(self):
+        desk = Desk(None, datetime(2026, 12, 1, 6, 0, 0, 400_000, tzinfo=TOKYO))
+        desk.ask("set/alarm/egg", {"in": "100ms"})
+        desk.ask("set/alarm/tea", {"in": "3s"})
+        rules = {name: alarm.rule.times for name, alarm in desk.agenda.alarms.items() if alarm.made_here}
+        assert rules == {"egg": (time(6, 0, 1),), "tea": (time(6, 0, 4),)}
+
     def test_it_is_replaced_and_removed(self):
         desk = Desk()
         desk.ask("set/alarm/nap", {"at": "14:00"})
@@ -240,6 +247,11 @@ class TestMadeAtRunTime:
             ("nap", {"at": "25:00"}, "at: a time such as 7:30"),
             ("nap", {"at": "2026-11-30T06:00"}, "2026-11-30 06:00 is past"),
             ("nap", {"at": "2026-13-01T06:00"}, "at: a moment such as 2026-12-01T06:30 is expected"),
+            ("nap", {"at": "9999-12-31T23:59"}, "a year from 1970 to 2999 is expected, got 9999"),
+            ("nap", {"at": "0001-01-01T00:00"}, "a year from 1970 to 2999 is expected, got 1"),
+            ("nap", {"at": "6:00", "days": "9999-12-31"}, "never be due"),
+            ("nap", {"at": [f"6:{m:02}" for m in range(60)] * 2}, "at: at most 100 times are expected, got 120"),
+            ("nap", {"at": "6:00", "pre_alarm": ["1m"] * 21}, "pre_alarm: at most 20 durations are expected, got 21"),
             ("nap", {"in": "soon"}, "in: a duration such as"),
             ("nap", {"in": "1h", "at": "6:00"}, "in stands alone"),
             ("nap", {}, "give either at"),
@@ -255,6 +267,7 @@ class TestMadeAtRunTime:
             ("nap", '{"at": "6:00", "at": "7:00"}', "given twice"),
             ("wake-up", {"at": "6:00"}, "'wake-up' is in the configuration"),
             ("bath", {"at": "6:00"}, "'bath' is in the configuration"),
+            ("siren", {"at": "6:00"}, "'siren' is the name of the bell"),
             ("a b", {"at": "6:00"}, "an id of letters"),
             ("nobody", "", "the alarm 'nobody' is not there"),
             ("wake-up", "", "switch it off instead"),

@@ -70,7 +70,7 @@ def test_a_snoozed_alarm_is_silent_and_rings_again_on_the_second():
         await room.wait(10)
         room.keeper.snooze()
         assert room.keeper.state == "snoozed"
-        assert room.told(events.ALARM_SNOOZED)[0].details["until"].startswith("2026-11-30T21:54:10")
+        assert room.told(events.ALARM_SNOOZED)[0].details["until"] == "2026-12-01T06:54:10+09:00"
         await room.wait(8 * 60)
         assert len(room.rounds) == 1
         await room.wait(70)
@@ -173,6 +173,37 @@ def test_an_alarm_that_is_due_again_while_it_rings_begins_anew():
         await room.wait(1)
         assert room.story == ["alarm_ringing", "alarm_missed", "alarm_ringing"]
         assert len(room.announcer.playing) <= 1
+
+    run(scenario)
+
+
+def test_rung_twice_within_a_second_it_is_heard_both_times():
+    async def scenario():
+        a = alarm()
+        room = Bedroom(at(6, 45) + timedelta(milliseconds=100), None, a)
+        room.keeper.ring_now(a)
+        await room.wait(0.2, step=0.1)
+        room.keeper.dismiss()
+        room.keeper.ring_now(a)
+        await room.wait(1)
+        assert len(room.announcer.playing) == 1
+        assert len({announcement.id for _, announcement in room.announcer.submitted}) == 2
+
+    run(scenario)
+
+
+def test_a_sound_that_is_not_taken_is_tried_again_soon():
+    async def scenario():
+        a = alarm()
+        room = Bedroom(at(6, 45), None, a)
+        take, room.announcer.submit = room.announcer.submit, lambda _: False
+        room.keeper.ring_now(a)
+        await room.wait(1)
+        assert room.announcer.playing == []
+        room.announcer.submit = take
+        await room.wait(2)
+        assert len(room.announcer.playing) == 1
+        assert "its id was used before" in room.told("alarm_failed")[0].reason
 
     run(scenario)
 
@@ -330,13 +361,14 @@ class TestRestart:
 
         run(scenario)
 
-    def test_what_is_no_alarm_any_more_is_forgotten(self, tmp_path):
+    def test_what_is_no_alarm_any_more_is_missed_and_says_why(self, tmp_path):
         async def scenario():
             path = tmp_path / "asagoe.db"
             await self.left_behind(path, alarm())
             room = Bedroom(at(6, 46), path)
             room.keeper.restore()
-            assert (room.keeper.state, room.story, dict(room.records.all("rings"))) == (None, [], {})
+            assert (room.keeper.state, room.story, dict(room.records.all("rings"))) == (None, ["alarm_missed"], {})
+            assert "is not there any more" in room.told(events.ALARM_MISSED)[0].reason
             room.database.close()
 
         run(scenario)
@@ -377,5 +409,22 @@ def test_the_bell_can_be_rung_like_a_siren():
         await room.wait(10)
         assert [speaker for _, speaker in room.rounds][:2] == ["mei", "mei"]
         assert room.keeper.dismiss() == ["siren"]
+
+    run(scenario)
+
+
+def test_the_bell_rings_on_after_a_restart(tmp_path):
+    async def scenario():
+        room = Bedroom(at(6, 45), tmp_path / "asagoe.db")
+        room.keeper.ring_bell()
+        await room.wait(1)
+        await room.keeper.shut_down()
+        room.database.close()
+        again = Bedroom(at(6, 46), tmp_path / "asagoe.db")
+        again.keeper.restore()
+        assert list(again.keeper.rings) == ["siren"]
+        assert again.keeper.dismiss() == ["siren"]
+        await again.wait(1)
+        again.database.close()
 
     run(scenario)

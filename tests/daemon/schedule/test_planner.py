@@ -1,3 +1,4 @@
+import time as clock
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo, available_timezones
@@ -120,3 +121,16 @@ def test_occurrences_are_later_ordered_and_one_for_each_local_date(name, at, wee
     gap = [moment for moment in found if moment.astimezone(zone).time().replace(fold=0) != at]
     assert len(set(days)) == len(days) or gap
     assert all(day.weekday() in weekdays for day, moment in zip(days, found) if moment not in gap)
+
+
+def test_the_end_of_the_calendar_is_never_due_and_no_error():
+    rule = Rule((time(23, 59),), parse_days(["9999-12-31"]))
+    for zone in ("Asia/Tokyo", "Pacific/Honolulu", "UTC"):
+        assert next_occurrence(rule, datetime(2026, 12, 1, tzinfo=UTC), Calendar(ZoneInfo(zone))) is None
+
+
+def test_many_times_a_day_are_planned_quickly():
+    times = tuple(time(minute // 60, minute % 60) for minute in range(1440))
+    begun = clock.process_time()
+    assert len(list(islice(occurrences(Rule(times), datetime(2026, 12, 1, tzinfo=UTC), Calendar(TOKYO)), 3000))) == 3000
+    assert clock.process_time() - begun < 0.5
