@@ -484,6 +484,7 @@ class Service:
     async def _start_fetching(self, stack: AsyncExitStack) -> None:
         self._speakers.on_change = self._speakers_changed
         await stack.enter_async_context(running(self._speakers.keep(), "speakers"))
+        await stack.enter_async_context(running(self._speakers.rest_idle(), "idle speakers"))
 
     async def _start_http(self, stack: AsyncExitStack) -> None:
         if self.config.http is None:

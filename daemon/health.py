@@ -58,7 +58,11 @@ class Health:
         """The report, fit for JSON. Memory in MB, times in seconds or ISO 8601."""
         problems = self._problems()
         ready = {
-            name: {"state": "ready", "family": speaker.family, "memory_mb": round(speaker.memory / 1e6, 1)}
+            name: {
+                "state": "ready" if speaker.is_loaded else "resting",
+                "family": speaker.family,
+                "memory_mb": round(speaker.memory / 1e6, 1),
+            }
             for name, speaker in self._speakers().items()
         }
         missing = {name: {"state": "unavailable", "reason": reason} for name, reason in problems.items()}

@@ -92,7 +92,7 @@ class Renderer:
         self._default = default_speaker
         self._configured = configured
         self._begun: dict[object, float] = {}
-        # One thread for what somebody waits for, one for what is rendered ahead.
+        # One thread for what somebody waits for, one for what is rendered ahead; the engine lets the first one pass.
         self._urgent = ThreadPoolExecutor(1, thread_name_prefix="render")
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="render-ahead")
         self._pressing = 0  # counted on the service's loop
@@ -141,12 +141,12 @@ class Renderer:
         return await self._in_lane(ahead, lambda: self._plan(announcement))
 
     async def render(self, job: Job, segment: Segment, *, ahead: bool = False) -> Rendering:
-        """The sound of one sentence.
+        """The sound of one sentence; what is rendered ahead lets the engine's other work go first.
 
         Raises:
             EngineError: it cannot be spoken.
         """
-        return await self._in_lane(ahead, lambda: self._render(job, segment))
+        return await self._in_lane(ahead, lambda: self._render(job, segment, background=ahead))
 
     async def render_ahead(self, announcement: Announcement) -> int:
         """Render a whole announcement into the cache, behind everything that is more urgent.
@@ -232,11 +232,11 @@ class Renderer:
         message = f"neither {name} nor any other speaker is ready"
         raise VoiceNotAvailableError(message)
 
-    def _render(self, job: Job, segment: Segment) -> Rendering:
+    def _render(self, job: Job, segment: Segment, *, background: bool = False) -> Rendering:
         known = self._phrases.get(segment.key)
         if known is not None:
             return Rendering(known, cached=True)
-        spoken = job.speaker.synthesize(segment)
+        spoken = job.speaker.synthesize(segment, background=background)
         if job.speaker.is_current(segment):  # else other words came in between, and the key tells of the old ones
             self._phrases.put(segment.key, spoken)
         return Rendering(spoken, cached=False)

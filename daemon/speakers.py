@@ -8,11 +8,12 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from daemon.clock import Clock
 from daemon.config import Config
 from daemon.renderer import EMBEDDED
-from engine import TTS, EngineError, PrepareError
+from engine import TTS, EngineError, PrepareError, Speaker
 from engine.sources import Step
 
 _log = logging.getLogger("asagoe.speakers")
@@ -20,6 +21,9 @@ _log = logging.getLogger("asagoe.speakers")
 FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 3600.0
 """Seconds before the second attempt, and before any."""
+
+LOOK = 10.0
+"""Seconds between two looks for idle speakers, at most."""
 
 
 class _Stopped(Exception):  # noqa: N818 - not an error, but the end of a download that nobody waits for any more
@@ -40,6 +44,7 @@ class SpeakerKeeper:
         self._tts = tts
         self._clock = clock
         self._problems: dict[str, str] = {}
+        self._unload_after: dict[str, float] = {}
         self._changed = asyncio.Event()
         self._stopping = threading.Event()
         self.on_change: Callable[[], None] = lambda: None
@@ -56,8 +61,10 @@ class SpeakerKeeper:
             PrepareError: not one speaker is ready, not even the embedded one.
         """
         await asyncio.to_thread(self._declare, config)
+        self._unload_after = {name: after for name in config.own_speakers if (after := config.unloads_after(name))}
         failures = await self._prepare()
-        if (failures or config.remote_speakers) and EMBEDDED not in self._tts.speakers:
+        # It stands in for what is missing, also for one that cannot be loaded again some day: it costs little.
+        if (failures or config.remote_speakers or self._unload_after) and EMBEDDED not in self._tts.speakers:
             self._tts.load(EMBEDDED, source="openjtalk:mei")
             failures = await self._prepare()
         if not self._tts.speakers:
@@ -84,6 +91,35 @@ class SpeakerKeeper:
                         pause = min(2 * pause, LONGEST_PAUSE)
         finally:
             self._stopping.set()
+
+    async def rest_idle(self) -> None:
+        """Let speakers give their memory back that have not spoken for long; ends only by being cancelled."""
+        seen: dict[str, tuple[Speaker, int, float]] = {}  # with how many sentences it had spoken, and since when
+        while True:
+            await self._clock.sleep(min([LOOK, *self._unload_after.values()]))
+            now, speakers = self._clock.monotonic(), self._tts.speakers
+            for name, after in dict(self._unload_after).items():
+                speaker = speakers.get(name)
+                if speaker is None:
+                    self._lost(name)
+                    continue
+                known = seen.get(name)
+                if known is None or known[:2] != (speaker, speaker.uses):
+                    seen[name] = (speaker, speaker.uses, now)
+                elif now - known[2] >= after and speaker.is_loaded:
+                    await self._release(speaker)
+
+    async def _release(self, speaker: Speaker) -> None:
+        if await asyncio.to_thread(partial(speaker.release, wait=False)):
+            await asyncio.to_thread(self._tts.release_memory)
+            _log.info("speaker %s is unloaded until it is needed again", speaker.name)
+            self.on_change()
+
+    def _lost(self, name: str) -> None:
+        """One that could not be loaded again  is fetched like one that never was here."""
+        if name not in self._problems:
+            self._note(dict(self._problems) | {name: "it could not be loaded again "})
+            self._changed.set()
 
     async def _attempt(self) -> None:
         missing = set(self._problems)

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
         VoiceNotAvailableError,
     )
     from engine.options import OPTION_RANGES, SpeechOptions
-    from engine.speaker import Plan, Segment, Speaker, Spoken
+    from engine.plan import Plan, Segment, Spoken
+    from engine.speaker import Speaker
     from engine.text import Dictionary, Dropped, Sentence, Word, load_dictionary
     from engine.tts import TTS
 
@@ -68,10 +69,10 @@ _HOME = {
     "VoiceNotAvailableError": "engine.errors",
     "OPTION_RANGES": "engine.options",
     "SpeechOptions": "engine.options",
-    "Plan": "engine.speaker",
-    "Segment": "engine.speaker",
+    "Plan": "engine.plan",
+    "Segment": "engine.plan",
     "Speaker": "engine.speaker",
-    "Spoken": "engine.speaker",
+    "Spoken": "engine.plan",
     "Dictionary": "engine.text",
     "Dropped": "engine.text",
     "Sentence": "engine.text",

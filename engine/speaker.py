@@ -6,94 +6,56 @@ import asyncio
 import hashlib
 import json
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from engine.audio import Audio, PhonemeTiming, Samples, concatenate
+from engine.audio import Audio, concatenate
+from engine.deadline import Deadline
 from engine.errors import (
     CancelledSpeechError,
     DeadlineExceededError,
+    EngineError,
     InvalidOptionError,
     NothingToSayError,
     UnknownStyleError,
     VoiceNotAvailableError,
 )
+from engine.forking import generation
 from engine.loudness import TARGET_LUFS, even_out
 from engine.options import SpeechOptions
-from engine.text import AccentPhrase, Dropped, Sentence, TextPipeline
+from engine.plan import Plan, Segment, Spoken
+from engine.silence import trimmed
+from engine.text import AccentPhrase, Sentence, TextPipeline
 from engine.text.notation import write_kana
-from engine.voices.base import Voice
+from engine.text.pacing import paced
+from engine.threads import SpeakerThreads
+from engine.turns import Turns, working
+from engine.voices.base import Rendered, Voice
+
+__all__ = ["Plan", "Segment", "Speaker", "Spoken"]
 
 SOUND_REVISION = "1"
 """Raised whenever trimming or loudness changes what is heard."""
-
-_SILENCE = 10 ** (-50 / 20)  # relative to the peak of the sentence
-_MARGIN = 0.030  # seconds that stay before and after the sound, faded
-_FADE = 0.005
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One sentence with everything that decides how it sounds.
-
-    Attributes:
-        sentence: what is spoken.
-        options: complete: the request's over the speaker's defaults.
-        key: equal for equal sound; hexadecimal, fit for a file name.
-        last: whether the text ends with it.
-    """
-
-    sentence: Sentence
-    options: SpeechOptions
-    key: str
-    last: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a text will be spoken.
-
-    Attributes:
-        segments: in order, never empty.
-        normalized: the text as it will be read.
-        dropped: what of it cannot be read.
-    """
-
-    segments: tuple[Segment, ...]
-    normalized: str
-    dropped: tuple[Dropped, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """A segment's sound.
-
-    Attributes:
-        audio: trimmed and at the even loudness.
-        pause: seconds of silence before the next segment.
-    """
-
-    audio: Audio
-    pause: float
 
 
 class Speaker:
     """A voice under a name. Safe to share between threads and tasks; calls are served one after another.
 
-    Every call takes the speech options as keywords (see ``SpeechOptions``), and ``cancel`` (an event) and
-    ``deadline`` (seconds from now): either ends it before the next sentence.
+    Every call takes the speech options as keywords (see ``SpeechOptions``), and
+
+    - ``cancel`` (an event) and ``deadline`` (seconds from now): either ends it before the next sentence;
+    - ``background``: it is rendered ahead, and lets everything that is waited for go first, at the next sentence on
+      this speaker and at the next window of the network on another.
+
+    In a process that was forked after the voice was loaded every call raises ``VoiceNotAvailableError``: threads of the
+    networks do not come along. ``TTS.prepare`` loads the voices again there.
 
     Args:
         name: of the speaker.
         voice: loaded.
-        text: the pipeline of the ``TTS``.
+        text: the pipeline that all speakers share.
         defaults: options that requests start from.
-        load_again: loads the voice that was released.
+        load_again: loads the voice again after ``release``; without it nothing is released.
     """
 
     def __init__(
@@ -107,15 +69,14 @@ class Speaker:
     ) -> None:
         self.name = name
         self._voice: Voice | None = voice
-        self._load_again = load_again
         self._text = text
-        self._lock = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
-        self.family = voice.family
-        self.styles = voice.styles
-        self.sample_rate = voice.sample_rate
-        self._fingerprint = voice.fingerprint
-        self._options = voice.options | {"style", "volume"}
+        self._load_again = load_again
+        self._closed = False
+        self._turns = Turns()
+        self._threads = SpeakerThreads(name)
+        self._generation = generation()
+        self._uses = 0
+        self._know(voice)
         self._defaults = SpeechOptions()
         self._defaults = self._checked(defaults or SpeechOptions())
 
@@ -128,17 +89,28 @@ class Speaker:
         return self._options
 
     @property
+    def memory(self) -> int:
+        """Bytes that the voice holds; none while it is released."""
+        voice = self._voice
+        return voice.memory() if voice else 0
+
+    @property
     def defaults(self) -> SpeechOptions:
         """The options that requests start from."""
         return self._defaults
 
     @property
-    def memory(self) -> int:
-        """Bytes that the voice holds."""
-        return self._voice.memory() if self._voice else 0
+    def is_loaded(self) -> bool:
+        """Whether its voice is in memory now; if not, the next sentence loads it again."""
+        return self._voice is not None
+
+    @property
+    def uses(self) -> int:
+        """How many sentences were asked of the voice so far; whoever looks now and then sees whether it is idle."""
+        return self._uses
 
     def plan(self, text: str, **options: Any) -> Plan:
-        """Normalise a text, cut it into segments, and settle the options. No synthesis.
+        """Normalise a text, cut it into segments, and settle the options. No synthesis, and no voice is loaded for it.
 
         Raises:
             NothingToSayError: no character of the text can be read.
@@ -147,10 +119,10 @@ class Speaker:
         """
         settled = self._checked(SpeechOptions.of(options)).over(self._defaults)
         script = self._text.script(text)
-        if not script.sentences:
-            message = f"nothing in {_shortened(text)!r} can be read aloud"
-            raise NothingToSayError(message)
-        return Plan(self._segments(script.sentences, settled), script.normalized, script.dropped)
+        segments = tuple(self._segments(paced(script.sentences), settled))
+        if not segments:
+            raise _nothing_to_say(text)
+        return Plan(segments, script.normalized, script.dropped)
 
     def plan_phrases(self, phrases: Sequence[AccentPhrase], text: str | None = None, **options: Any) -> Plan:
         """As ``plan``, of accent phrases in place of a text: read and accented as they say.
@@ -171,21 +143,20 @@ class Speaker:
         if not phrases:
             message = "there are no accent phrases to speak"
             raise NothingToSayError(message)
-        return Plan(self._segments(self._text.sentences(phrases, text), settled), write_kana(phrases), ())
-
-    def _segments(self, sentences: Sequence[Sentence], settled: SpeechOptions) -> tuple[Segment, ...]:
-        last = len(sentences) - 1
-        return tuple(
-            Segment(sentence, settled, self._key(sentence, settled), index == last)
-            for index, sentence in enumerate(sentences)
-        )
+        segments = self._segments(self._text.sentences(phrases, text), settled)
+        return Plan(tuple(segments), write_kana(phrases), ())
 
     def is_current(self, segment: Segment) -> bool:
         """Whether the segment's key still says how it would sound: no other words were taken into use since."""
         return self._key(segment.sentence, segment.options) == segment.key
 
     def synthesize(
-        self, segment: Segment, *, cancel: threading.Event | None = None, deadline: float | None = None
+        self,
+        segment: Segment,
+        *,
+        cancel: threading.Event | None = None,
+        deadline: float | None = None,
+        background: bool = False,
     ) -> Spoken:
         """Speak one segment of a plan.
 
@@ -193,24 +164,17 @@ class Speaker:
             segment: of a plan that this speaker made.
             cancel: when it is set before the segment's turn comes, nothing is synthesized.
             deadline: seconds from now until the segment's turn must have come.
+            background: let everything that somebody waits for go first.
 
         Raises:
             NothingToSayError: the front end finds no reading after all.
             CancelledSpeechError: ``cancel`` was set.
             DeadlineExceededError: the deadline passed.
-            VoiceNotAvailableError: the speaker was unloaded.
+            VoiceNotAvailableError: the speaker was unloaded, cannot be loaded again, or was loaded
+                before this process was forked.
         """
-        if not self._lock.acquire(timeout=-1 if deadline is None else max(0.0, deadline)):
-            message = f"{self.name} was busy for longer than the deadline of {deadline:g} s"
-            raise DeadlineExceededError(message)
-        try:
-            if cancel is not None and cancel.is_set():
-                message = f"speech of {self.name} was cancelled"
-                raise CancelledSpeechError(message)
-            rendered = self._loaded_voice().synthesize(segment.sentence, segment.options)
-        finally:
-            self._lock.release()
-        audio = _trimmed(rendered.audio)
+        rendered = self._rendered(segment, cancel, deadline, background=background)
+        audio = trimmed(rendered.audio)
         samples = even_out(
             audio.samples, audio.sample_rate, target=TARGET_LUFS, volume=segment.options.number("volume")
         )
@@ -224,14 +188,21 @@ class Speaker:
         *,
         cancel: threading.Event | None = None,
         deadline: float | None = None,
+        background: bool = False,
         **options: Any,
     ) -> Iterator[Audio]:
         """Speak a text, one chunk a sentence, each with the pause that follows it.
 
-        No lock is held while the consumer has the turn. Errors as ``plan`` and ``synthesize``; those of the plan
-        are raised by the call itself, before the first chunk is asked for.
+        The first chunk comes after the first sentence, or the first clause of a long one, whatever follows: no more of
+        the text is read before. No lock is held while the consumer has the turn. Errors as ``plan`` and ``synthesize``;
+        those of the plan are raised by the call itself, before the first chunk is asked for.
         """
-        return self._chunks(self.plan(text, **options), cancel, _Deadline(deadline))
+        limit = Deadline(deadline)
+        segments = self._lazy_segments(text, options)
+        return (
+            _with_pause(self.synthesize(segment, cancel=cancel, deadline=limit.left(), background=background), segment)
+            for segment in segments
+        )
 
     def generate(
         self,
@@ -239,21 +210,27 @@ class Speaker:
         *,
         cancel: threading.Event | None = None,
         deadline: float | None = None,
+        background: bool = False,
         **options: Any,
     ) -> Audio:
         """Speak a text in one piece. Errors as ``plan`` and ``synthesize``."""
-        return concatenate(list(self.stream(text, cancel=cancel, deadline=deadline, **options)))
+        return concatenate(list(self.stream(text, cancel=cancel, deadline=deadline, background=background, **options)))
 
-    async def astream(self, text: str, *, deadline: float | None = None, **options: Any) -> AsyncIterator[Audio]:
+    async def astream(
+        self, text: str, *, deadline: float | None = None, background: bool = False, **options: Any
+    ) -> AsyncIterator[Audio]:
         """``stream`` for asyncio: synthesis runs in the speaker's own thread, the loop stays free."""
-        limit = _Deadline(deadline)
-        plan = await self._in_thread(lambda: self.plan(text, **options))
-        for segment in plan.segments:
-            yield await self._synthesize_async(segment, limit)
+        limit = Deadline(deadline)
+        segments = await self._threads.run(lambda: self._lazy_segments(text, options), background=background)
+        while (segment := await self._threads.run(lambda: next(segments, None), background=background)) is not None:
+            yield await self._synthesize_async(segment, limit, background=background)
 
-    async def agenerate(self, text: str, *, deadline: float | None = None, **options: Any) -> Audio:
+    async def agenerate(
+        self, text: str, *, deadline: float | None = None, background: bool = False, **options: Any
+    ) -> Audio:
         """``generate`` for asyncio; a cancelled call stops at the next sentence."""
-        return concatenate([chunk async for chunk in self.astream(text, deadline=deadline, **options)])
+        chunks = self.astream(text, deadline=deadline, background=background, **options)
+        return concatenate([chunk async for chunk in chunks])
 
     def to_wav(self, text: str, **options: Any) -> bytes:
         """``generate`` as the bytes of a WAV file."""
@@ -263,70 +240,139 @@ class Speaker:
         """``agenerate`` as the bytes of a WAV file."""
         return (await self.agenerate(text, **options)).to_bytes()
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether its voice is in memory now."""
-        return self._voice is not None
-
     def wake(self) -> None:
         """Load the voice again if it was released; the next sentence would do so too.
 
         Raises:
             VoiceNotAvailableError: it cannot be loaded, or the speaker was unloaded.
         """
-        with self._lock:
-            self._loaded_voice()
+        self._require_same_process()
+        self._turns.take()
+        try:
+            self._awake()
+        finally:
+            self._turns.give()
 
-    def release(self) -> bool:
-        """Free the voice, after the sentence that it is at, and load it again when it is needed.
+    def release(self, *, wait: bool = True) -> bool:
+        """Free the voice and load it again when it is needed, which then takes as long as loading it.
+
+        Args:
+            wait: for the end of the sentence that it is at; else nothing is done while it speaks.
 
         Returns:
-            Whether there was one to free.
+            Whether there was a voice to free.
         """
-        if self._load_again is None:
+        if self._load_again is None or self._generation != generation():
             return False
-        with self._lock:
+        if not self._turns.take(timeout=None if wait else 0):
+            return False
+        try:
             voice, self._voice = self._voice, None
+        finally:
+            self._turns.give()
         if voice is not None:
             voice.close()
         return voice is not None
 
     def close(self) -> None:
-        """Unload the voice, after the request that it is serving. Closing twice is harmless."""
-        with self._lock:
+        """Unload the voice, after the sentence that it is at. Closing twice is harmless."""
+        self._closed = True
+        if self._generation != generation():  # what was loaded in another process cannot be freed in this one
+            return
+        self._turns.take()
+        try:
             voice, self._voice = self._voice, None
-            self._load_again = None
+        finally:
+            self._turns.give()
         if voice is not None:
             voice.close()
-        if self._executor is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
-    def _loaded_voice(self) -> Voice:
-        """The voice; loaded again when it was released. The lock is held."""
+    def _rendered(
+        self, segment: Segment, cancel: threading.Event | None, deadline: float | None, *, background: bool
+    ) -> Rendered:
+        self._require_same_process()
+        timeout = None if deadline is None else max(0.0, deadline)
+        if not self._turns.take(background=background, timeout=timeout, cancel=cancel):
+            if cancel is not None and cancel.is_set():
+                raise self._cancelled()
+            message = f"{self.name} was busy for longer than the deadline of {deadline:g} s"
+            raise DeadlineExceededError(message)
+        try:
+            if cancel is not None and cancel.is_set():
+                raise self._cancelled()
+            self._uses += 1
+            # While somebody waits for this very speaker, its sentence goes before that of others in the background.
+            with working(background=lambda: background and not self._turns.urgently_wanted):
+                return self._awake().synthesize(segment.sentence, segment.options)
+        finally:
+            self._turns.give()
+
+    def _awake(self) -> Voice:
+        """The voice, loaded again if it was released. Whoever calls has the turn."""
+        if self._closed or (self._voice is None and self._load_again is None):
+            message = f"speaker {self.name} was unloaded; load and prepare it again"
+            raise VoiceNotAvailableError(message)
         if self._voice is None:
-            if self._load_again is None:
-                message = f"speaker {self.name} was unloaded; load and prepare it again"
-                raise VoiceNotAvailableError(message)
-            self._voice = self._load_again()
+            assert self._load_again is not None  # noqa: S101
+            try:
+                voice = self._load_again()
+            except EngineError as error:
+                message = f"speaker {self.name} cannot be loaded again: {error}"
+                raise VoiceNotAvailableError(message) from error
+            self._know(voice)
+            self._voice = voice
         return self._voice
 
-    def _chunks(self, plan: Plan, cancel: threading.Event | None, limit: _Deadline) -> Iterator[Audio]:
-        for segment in plan.segments:
-            yield _with_pause(self.synthesize(segment, cancel=cancel, deadline=limit.left()), segment)
+    def _know(self, voice: Voice) -> None:
+        """Keep what is asked of a voice also while it is released."""
+        self.family = voice.family
+        self.styles = voice.styles
+        self.sample_rate = voice.sample_rate
+        self._fingerprint = voice.fingerprint
+        self._options = voice.options | {"style", "volume"}
 
-    async def _synthesize_async(self, segment: Segment, limit: _Deadline) -> Audio:
+    def _require_same_process(self) -> None:
+        if self._generation != generation():
+            message = (
+                f"speaker {self.name} was loaded before this process was forked, and its voice does not work here; "
+                "call prepare() of its TTS in the new process, or load voices only after the fork"
+            )
+            raise VoiceNotAvailableError(message)
+
+    def _cancelled(self) -> CancelledSpeechError:
+        return CancelledSpeechError(f"speech of {self.name} was cancelled")
+
+    def _lazy_segments(self, text: str, options: dict[str, Any]) -> Iterator[Segment]:
+        """The segments of a plan, read as they are asked for; the first one is there already."""
+        settled = self._checked(SpeechOptions.of(options)).over(self._defaults)
+        segments = self._segments(paced(self._text.read(text)), settled)
+        first = next(segments, None)
+        if first is None:
+            raise _nothing_to_say(text)
+        return _chained(first, segments)
+
+    def _segments(self, sentences: Iterable[Sentence], options: SpeechOptions) -> Iterator[Segment]:
+        """One ahead of what is asked for, to know which is the last."""
+        waiting: Sentence | None = None
+        for sentence in sentences:
+            if waiting is not None:
+                yield Segment(waiting, options, self._key(waiting, options), last=False)
+            waiting = sentence
+        if waiting is not None:
+            yield Segment(waiting, options, self._key(waiting, options), last=True)
+
+    async def _synthesize_async(self, segment: Segment, limit: Deadline, *, background: bool) -> Audio:
         cancel = threading.Event()
         try:
-            spoken = await self._in_thread(lambda: self.synthesize(segment, cancel=cancel, deadline=limit.left()))
+            spoken = await self._threads.run(
+                lambda: self.synthesize(segment, cancel=cancel, deadline=limit.left(), background=background),
+                background=background,
+            )
         except asyncio.CancelledError:
             cancel.set()
             raise
         return _with_pause(spoken, segment)
-
-    async def _in_thread(self, work: Any) -> Any:
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"speaker-{self.name}")
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     def _checked(self, options: SpeechOptions) -> SpeechOptions:
         for name in options.given():
@@ -338,7 +384,7 @@ class Speaker:
             message = f"speaker {self.name} has no style {options.style!r}; it has {', '.join(self.styles)}"
             raise UnknownStyleError(message)
         voice = self._voice
-        if voice is not None:
+        if voice is not None:  # one that is released checks when it speaks
             voice.check(options)
         return options
 
@@ -356,21 +402,9 @@ class Speaker:
         return hashlib.sha256(json.dumps(facts, ensure_ascii=True).encode()).hexdigest()
 
 
-class _Deadline:
-    """A moment that a request must not pass, given as seconds from its beginning."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
-        self._start = time.monotonic()
-
-    def left(self) -> float | None:
-        if self._seconds is None:
-            return None
-        left = self._start + self._seconds - time.monotonic()
-        if left <= 0:
-            message = f"the deadline of {self._seconds:g} s passed"
-            raise DeadlineExceededError(message)
-        return left
+def _chained(first: Segment, rest: Iterator[Segment]) -> Iterator[Segment]:
+    yield first
+    yield from rest
 
 
 def _with_pause(spoken: Spoken, segment: Segment) -> Audio:
@@ -379,24 +413,8 @@ def _with_pause(spoken: Spoken, segment: Segment) -> Audio:
     return concatenate([spoken.audio, Audio.silence(spoken.pause, spoken.audio.sample_rate)])
 
 
-def _trimmed(audio: Audio) -> Audio:
-    """Take silence off both ends but for a short, faded margin, so that a pause is as long as it says."""
-    magnitude = np.abs(audio.samples)
-    peak = magnitude.max(initial=0.0)
-    sounding = np.flatnonzero(magnitude > peak * _SILENCE)
-    if not len(sounding):
-        return audio
-    margin = round(_MARGIN * audio.sample_rate)
-    start = max(0, int(sounding[0]) - margin)
-    end = min(len(magnitude), int(sounding[-1]) + 1 + margin)
-    samples: Samples = audio.samples[start:end].copy()
-    fade = min(round(_FADE * audio.sample_rate), len(samples) // 2)
-    ramp = np.linspace(0.0, 1.0, fade, endpoint=False, dtype=np.float32)
-    samples[:fade] *= ramp
-    samples[len(samples) - fade :] *= ramp[::-1]
-    shift = start / audio.sample_rate
-    timings = tuple(PhonemeTiming(t.phoneme, max(0.0, t.start - shift), t.duration) for t in audio.timings)
-    return Audio(samples, audio.sample_rate, timings)
+def _nothing_to_say(text: str) -> NothingToSayError:
+    return NothingToSayError(f"nothing in {_shortened(text)!r} can be read aloud")
 
 
 def _shortened(text: str, length: int = 40) -> str:

@@ -37,4 +37,4 @@ def _no_thread_left_behind():
 
 def _is_pool(thread: threading.Thread) -> bool:
     """Threads of executors end with their pool or with the process; they hold nothing."""
-    return thread.name.startswith(("asyncio_", "ThreadPoolExecutor", "speaker-", "render"))
+    return thread.name.startswith(("asyncio_", "ThreadPoolExecutor", "speaker-", "render", "AnyIO"))

@@ -20,7 +20,7 @@ from daemon.config.mqtt import MqttConfig
 from daemon.config.quiet import QuietRangeConfig, VolumeRangeConfig
 from daemon.config.schedule import ScheduleEntryConfig
 from daemon.config.speakers import RemoteSpeakerConfig, SpeakerConfig
-from daemon.config.values import Identifier, Zone
+from daemon.config.values import Duration, Identifier, Zone
 from daemon.quiet import QuietPlan
 from daemon.schedule.calendar import Calendar
 from engine import Dictionary
@@ -47,6 +47,11 @@ class Config(Model):
     render_on: Identifier | None = Field(
         default=None,
         description="another node that makes the speech of all speakers that name no source: this one only plays it",
+    )
+    unload_after: Duration | None = Field(
+        default=None,
+        description="a speaker that has not spoken for so long gives its memory back, and is loaded again when it is "
+        "next needed; default: never",
     )
     mirrors: dict[str, list[str]] = Field(
         default={}, description="for a source of speakers, others that hold the same voices, asked in turn"
@@ -118,6 +123,11 @@ class Config(Model):
     def zone(self) -> ZoneInfo:
         """Of the local times: the configured one, else the system's."""
         return self.timezone or ZoneInfo(str(get_localzone()))
+
+    def unloads_after(self, speaker: str) -> float | None:
+        """Seconds of silence after which a speaker of this node gives its memory back; None for never."""
+        own = self.own_speakers[speaker].unload_after
+        return (self.unload_after if own is None else own) or None
 
     @property
     def calendar(self) -> Calendar:

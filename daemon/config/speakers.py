@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from daemon.config.base import Model, speech_option
+from daemon.config.values import Duration
 from engine import SpeechOptions
 from engine.errors import EngineError
 
@@ -36,6 +37,9 @@ class SpeakerConfig(Model):
         description="where the voice comes from, for example openjtalk:mei; node:NAME is another node",
     )
     name: str | None = Field(default=None, description="the voice's name at the source, where it differs")
+    unload_after: Duration | None = Field(
+        default=None, description="instead of the `unload_after` of all speakers; 0 for never"
+    )
     style: str | None = Field(default=None, description="an emotion of the voice")
     style_weight: float | None = speech_option("style_weight")
     speed: float | None = speech_option("speed")
@@ -55,7 +59,7 @@ class SpeakerConfig(Model):
 
     def defaults(self) -> dict[str, Any]:
         """The speech options that requests to this speaker start from."""
-        return self.model_dump(exclude={"source", "name"}, exclude_none=True)
+        return self.model_dump(exclude={"source", "name", "unload_after"}, exclude_none=True)
 
     @model_validator(mode="after")
     def _known_to_the_engine(self) -> SpeakerConfig:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.forking import renewed_after_fork
 from engine.text.accents import AccentPhrase
+from engine.text.blocks import blocks
 from engine.text.characters import clean, fold, rare_kanji
 from engine.text.dictionary import Dictionary
 from engine.text.lexicon import Lexicon, lexicon_of
 from engine.text.openjtalk import FrontEnd
 from engine.text.scanner import restore, scan
-from engine.text.sentences import split_sentences
+from engine.text.sentences import PAUSE_LINE, split_sentences
 from engine.text.types import Dropped, Kind, Script, Sentence, Token
 from engine.text.utterances import phrases_of_sentences, sentences_of_phrases
 
@@ -74,6 +76,12 @@ class TextPipeline:
         self._lock = threading.Lock()
         dictionary = dictionary or None
         self._words = _Words(dictionary, lexicon_of(dictionary))
+        renewed_after_fork(self, TextPipeline._renew)
+
+    def _renew(self) -> None:
+        """In a forked process: Open JTalk may be locked by a thread that did not come along; it is loaded anew."""
+        self._lock = threading.Lock()
+        self._words = _Words(self._words.dictionary, self._words.lexicon)
 
     @property
     def front_end(self) -> FrontEnd:
@@ -114,6 +122,19 @@ class TextPipeline:
         normalized, tokens = normalize(text, words.lexicon, unread)
         dropped = tuple(Dropped(token.text, token.rule) for token in tokens if token.kind is Kind.DROPPED)
         return Script(normalized, split_sentences(normalized), dropped, tokens)
+
+    def read(self, text: str) -> Iterator[Sentence]:
+        """The sentences of ``script``, one after another: no more of a long text is read than is asked for."""
+        waiting: Sentence | None = None
+        after_line = False
+        for block in blocks(text):
+            for sentence in self.script(block).sentences:
+                if waiting is not None:  # how long its pause is tells only that another one follows
+                    yield Sentence(waiting.text, max(waiting.pause, PAUSE_LINE)) if after_line else waiting
+                waiting, after_line = sentence, False
+            after_line = after_line or block.endswith("\n")
+        if waiting is not None:
+            yield waiting
 
     def kana(self, text: str) -> str:
         """The pronunciation of a text in katakana, sentence after sentence."""

@@ -10,7 +10,7 @@ def test_a_report_says_how_things_are_and_what_went_wrong_last():
     clock = FakeClock(datetime(2026, 12, 1, tzinfo=UTC))
     health = Health(
         clock,
-        speakers=lambda: {"mei": SimpleNamespace(family="openjtalk", memory=2_500_000)},
+        speakers=lambda: {"mei": SimpleNamespace(family="openjtalk", memory=2_500_000, is_loaded=True)},
         problems=lambda: {"f1": "the hub does not answer"},
         audio=lambda: {"sink": "default", "audible": True, "problem": None},
         counters=lambda: {"finished": 3},

@@ -1,11 +1,12 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from daemon.announcement import Announcement
 from daemon.phrases import PhraseCache
 from daemon.renderer import Renderer
-from engine import TTS, Dictionary, DictionaryError, Word
+from engine import TTS, Dictionary, DictionaryError, VoiceNotAvailableError, Word
 
 SHORT = Dictionary((Word("謎町", "あまち"),))
 LONG = Dictionary((Word("謎町", "ながいながいながいながいなまえのまち"),))
@@ -74,3 +75,70 @@ def test_a_dictionary_can_be_given_by_its_path_and_a_broken_one_changes_nothing(
     with pytest.raises(DictionaryError, match=r"words\.yaml:1: '謎町': reading 'x'"):
         tts.use_dictionary(str(path))
     assert tts.text.kana("謎町") == "アマチ"
+
+
+def test_what_is_asked_for_now_passes_what_is_rendered_ahead(tmp_path):
+    from engine import Speaker
+    from tests.fakes.voice import ToneVoice
+
+    async def scenario():
+        voice, tts = ToneVoice(), TTS()
+        tts._speakers["tone"] = Speaker("tone", voice, tts.text)
+        renderer = Renderer(tts, PhraseCache(tmp_path, 10**7), "tone", frozenset({"tone"}))
+        voice.may_speak.clear()
+        ahead = asyncio.create_task(renderer.render_ahead(replace(announcement(), text="一。二。三。四。五。六。")))
+        speaker = tts.speakers["tone"]
+        while not speaker.uses:
+            await asyncio.sleep(0.005)
+        job = await renderer.plan(replace(announcement(), text="急ぎ。"))
+        urgent = asyncio.create_task(renderer.render(job, job.plan.segments[0]))
+        while not speaker._turns.urgently_wanted:
+            await asyncio.sleep(0.005)
+        voice.may_speak.set()
+        assert not (await urgent).cached
+        assert voice.spoken.index("急ぎ。") == 1
+        assert await ahead == 6
+        again = await renderer.plan(replace(announcement(), text="一。二。"))
+        assert (await renderer.render(again, again.plan.segments[1])).cached
+        renderer.close()
+        tts.close()
+
+    asyncio.run(scenario())
+
+
+def test_speech_that_is_in_the_cache_does_not_wake_a_speaker_and_other_speech_does(tts, renderer):
+    async def scenario():
+        job = await renderer.plan(announcement())
+        await heard(renderer, job)
+        assert job.speaker.release(wait=False)
+        assert (await heard(renderer, await renderer.plan(announcement())))[1]
+        assert not job.speaker.is_loaded
+        assert await renderer.render_ahead(announcement()) == 0
+        assert not job.speaker.is_loaded
+        assert await renderer.render_ahead(replace(announcement(), text="ほかの文です。")) == 1
+        assert job.speaker.is_loaded
+
+    asyncio.run(scenario())
+
+
+def test_another_speaker_goes_on_for_one_that_does_not_wake_up(tts, renderer):
+    from daemon.pieces import pieces_of
+
+    async def scenario():
+        tts.load("other").prepare()
+        renderer.configure("other", frozenset({"mei", "other"}))
+        said = replace(announcement(), speaker="mei")
+        job = await renderer.plan(said)
+        job.speaker.release(wait=False)
+
+        def gone():
+            del tts._speakers["mei"]
+            raise VoiceNotAvailableError("gone")
+
+        job.speaker._load_again = gone
+        pieces = pieces_of(said, job, renderer, resume_at=0, chime_rate=48_000, on_rendered=lambda _: None)
+        heard = [piece async for piece in pieces]
+        assert len(heard) == 1
+        assert heard[0].audio.duration > 0.5
+
+    asyncio.run(scenario())

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,6 +11,7 @@ from daemon.config.load import parse_config
 from daemon.renderer import EMBEDDED
 from daemon.speakers import SpeakerKeeper
 from engine import TTS, PrepareError, SourceUnreachableError, VoiceNotAvailableError
+from tests.fakes.clock import FakeClock
 
 CONFIG = parse_config("speakers: {mei: {source: 'openjtalk:mei'}, f1: {source: 'hf://me/voices'}}")
 
@@ -142,3 +144,89 @@ def test_mirrors_are_read_strictly():
     }.items():
         with pytest.raises(ConfigError, match=words):
             parse_config(text)
+
+
+class StepClock(FakeClock):
+    """Tells how many sleep on it, so that a test advances it only when they do."""
+
+    async def step_on(self, seconds):
+        await until(lambda: self._sleepers)
+        self.advance(seconds)
+        await asyncio.sleep(0.02)
+
+
+IDLE = parse_config("unload_after: 60s\nspeakers: {tone: {}, dear: {unload_after: 0}, keen: {unload_after: 5s}}")
+
+
+def test_unload_after_is_that_of_the_speaker_else_that_of_all():
+    assert [IDLE.unloads_after(name) for name in ("tone", "dear", "keen")] == [60, None, 5]
+    assert parse_config("speakers: {a: {}}").unloads_after("a") is None
+
+
+def test_an_idle_speaker_rests_and_speaks_again_when_it_is_asked():
+    async def run():
+        clock = StepClock(datetime(2026, 12, 1, tzinfo=UTC))
+        with TTS() as tts:
+            keeper = SpeakerKeeper(tts, clock)
+            changes = []
+            keeper.on_change = lambda: changes.append({n for n, s in tts.speakers.items() if not s.is_loaded})
+            await keeper.load(IDLE)
+            task = asyncio.create_task(keeper.rest_idle())
+            for _ in range(3):
+                await clock.step_on(5)
+            await until(lambda: not tts.speakers["keen"].is_loaded)
+            for _ in range(6):
+                await clock.step_on(5)
+            await asyncio.to_thread(tts.speakers["tone"].generate, "はい。")
+            for _ in range(12):
+                await clock.step_on(5)
+            assert tts.speakers["tone"].is_loaded  # it spoke less than a minute ago
+            await clock.step_on(5)
+            await clock.step_on(5)
+            await until(lambda: not tts.speakers["tone"].is_loaded)
+            assert tts.speakers["dear"].is_loaded
+            assert changes == [{"keen"}, {"keen", "tone"}]
+            sound = await asyncio.to_thread(tts.speakers["tone"].generate, "はい。")
+            assert sound.duration > 0.3
+            assert tts.speakers["tone"].is_loaded
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(run())
+
+
+def test_one_that_is_gone_when_it_wakes_is_reported_and_tried_again(tmp_path):
+    from pathlib import Path
+
+    from engine.text.openjtalk import library
+
+    own = tmp_path / "own.htsvoice"
+    own.write_bytes((Path(library().__file__).parent / "htsvoice" / "mei_normal.htsvoice").read_bytes())
+    config = parse_config(f"unload_after: 5s\nspeakers: {{own: {{source: 'openjtalk:{own}'}}}}")
+
+    async def run():
+        clock = StepClock(datetime(2026, 12, 1, tzinfo=UTC))
+        with TTS() as tts:
+            keeper = SpeakerKeeper(tts, clock)
+            await keeper.load(config)
+            assert set(tts.speakers) == {"own", EMBEDDED}  # it stands in, should the other one not wake up
+            idle, keep = asyncio.create_task(keeper.rest_idle()), asyncio.create_task(keeper.keep())
+            speaker = tts.speakers["own"]
+            while speaker.is_loaded:
+                await clock.step_on(5)
+            own.rename(tmp_path / "away")
+            with pytest.raises(VoiceNotAvailableError):
+                await asyncio.to_thread(speaker.generate, "はい。")
+            assert set(tts.speakers) == {EMBEDDED}
+            while not keeper.problems:
+                await clock.step_on(5)
+            (tmp_path / "away").rename(own)
+            while keeper.problems:
+                await clock.step_on(60)
+            assert set(tts.speakers) == {"own", EMBEDDED}
+            for task in (idle, keep):
+                task.cancel()
+            await asyncio.gather(idle, keep, return_exceptions=True)
+
+    asyncio.run(run())

@@ -213,3 +213,187 @@ def test_what_a_voice_refuses_is_refused_by_the_plan(voice, speaker):
     assert voice.spoken == []
     with pytest.raises(InvalidOptionError, match="speed is refused"):
         Speaker("other", voice, TEXT, SpeechOptions(speed=2))
+
+
+def test_urgent_speech_passes_what_is_rendered_ahead_at_the_next_sentence(speaker, voice):
+    voice.may_speak.clear()
+    done = []
+
+    def say(text, background):
+        speaker.generate(text, background=background)
+        done.append(text)
+
+    ahead = [threading.Thread(target=say, args=(text, True)) for text in ("一。二。三。", "四。五。")]
+    for thread in ahead:
+        thread.start()
+    while speaker._turns.waiting < 1:
+        time.sleep(0.001)
+    urgent = threading.Thread(target=say, args=("急ぎ。早く。", False))
+    urgent.start()
+    while speaker._turns.waiting < 2:
+        time.sleep(0.001)
+    voice.may_speak.set()
+    for thread in [urgent, *ahead]:
+        thread.join()
+    assert voice.spoken[1] == "急ぎ。"  # one sentence was under way
+    assert sorted(done) == sorted(["急ぎ。早く。", "一。二。三。", "四。五。"])
+
+
+def test_urgent_tasks_pass_tasks_in_the_background(speaker, voice):
+    async def scenario():
+        voice.may_speak.clear()
+        ahead = [asyncio.create_task(speaker.agenerate("一。二。三。四。", background=True)) for _ in range(5)]
+        while not speaker.uses:
+            await asyncio.sleep(0.005)
+        urgent = asyncio.create_task(speaker.agenerate("急ぎ。"))
+        while not speaker._turns.urgently_wanted:
+            await asyncio.sleep(0.005)
+        voice.may_speak.set()
+        await asyncio.gather(urgent, *ahead)
+        assert voice.spoken[1] == "急ぎ。"
+        assert len(voice.spoken) == 21
+
+    asyncio.run(scenario())
+
+
+def test_a_cancelled_request_does_not_wait_for_a_busy_speaker(speaker, voice):
+    voice.may_speak.clear()
+    busy = threading.Thread(target=speaker.generate, args=("長い",))
+    busy.start()
+    while not speaker.uses:
+        time.sleep(0.001)
+    cancel = threading.Event()
+    threading.Timer(0.05, cancel.set).start()
+    with pytest.raises(CancelledSpeechError):
+        speaker.generate("はい", cancel=cancel)
+    voice.may_speak.set()
+    busy.join()
+    assert voice.spoken == ["長い"]
+
+
+@pytest.fixture
+def resting():
+    """A speaker that can rest, with the voices that it was given."""
+    voices = [ToneVoice()]
+
+    def reload():
+        if isinstance(voices[-1].error, VoiceNotAvailableError):
+            raise voices[-1].error
+        voices.append(ToneVoice())
+        return voices[-1]
+
+    speaker = Speaker("tone", voices[0], TEXT, load_again=reload)
+    yield speaker, voices
+    speaker.close()
+
+
+def test_a_speaker_that_rests_holds_nothing_and_is_loaded_again_when_it_speaks(resting):
+    speaker, voices = resting
+    sound, key = speaker.generate("はい。"), speaker.plan("はい。").segments[0].key
+    assert speaker.memory == 1000
+    assert speaker.release(wait=False)
+    assert (speaker.is_loaded, speaker.memory, voices[0].closed) == (False, 0, 1)
+    assert not speaker.release()
+    plan = speaker.plan("はい。", style="Happy")  # needs no voice
+    assert speaker.plan("はい。").segments[0].key == key
+    assert len(voices) == 1
+    assert np.array_equal(speaker.generate("はい。").samples, sound.samples)
+    assert speaker.is_loaded
+    assert len(voices) == 2
+    speaker.synthesize(plan.segments[0])
+    assert len(voices) == 2
+
+
+def test_a_speaker_does_not_rest_while_it_speaks_or_where_nobody_could_load_it_again(resting, speaker):
+    resting, voices = resting
+    voices[0].may_speak.clear()
+    busy = threading.Thread(target=resting.generate, args=("長い",))
+    busy.start()
+    while not resting.uses:
+        time.sleep(0.001)
+    assert not resting.release(wait=False)
+    voices[0].may_speak.set()
+    busy.join()
+    assert resting.release(wait=False)
+    assert not speaker.release(wait=False)
+    assert speaker.generate("はい。")
+
+
+def test_a_voice_that_is_gone_after_a_rest_says_why(resting):
+    speaker, voices = resting
+    speaker.release(wait=False)
+    voices[0].error = VoiceNotAvailableError("the folder is gone")
+    with pytest.raises(VoiceNotAvailableError, match="tone cannot be loaded again: the folder is gone"):
+        speaker.generate("はい。")
+    voices[0].error = None
+    assert speaker.generate("はい。")
+
+
+def test_a_closed_speaker_does_not_wake_up(resting):
+    speaker, voices = resting
+    speaker.release(wait=False)
+    speaker.close()
+    with pytest.raises(VoiceNotAvailableError, match="was unloaded"):
+        speaker.generate("はい。")
+    assert len(voices) == 1
+
+
+def test_tasks_that_wait_when_a_speaker_is_closed_are_told(speaker, voice):
+    async def scenario():
+        voice.may_speak.clear()
+        tasks = [asyncio.create_task(speaker.agenerate("一。二。")) for _ in range(3)]
+        while not speaker.uses:
+            await asyncio.sleep(0.005)
+        closing = asyncio.create_task(asyncio.to_thread(speaker.close))
+        await asyncio.sleep(0.02)
+        voice.may_speak.set()
+        await closing
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(result) for result in results] == [VoiceNotAvailableError] * 3
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_and_a_plan_cut_a_text_alike(speaker, voice):
+    text = "今日の東京は朝から晴れますが、夕方からは雲が広がって雨になる見込みです。" * 30 + "\n終わり。"
+    list(speaker.stream(text))
+    assert voice.spoken == [segment.sentence.text for segment in speaker.plan(text).segments]
+    assert voice.spoken[0] == "今日の東京は朝から晴れますが、"
+
+
+def test_a_stream_reads_no_more_of_a_long_text_than_it_speaks(speaker, monkeypatch):
+    read = []
+    script = TEXT.script
+    monkeypatch.setattr(TEXT, "script", lambda text: read.append(len(text)) or script(text), raising=False)
+    stream = speaker.stream("今日は良い天気です。" * 500)
+    next(stream)
+    assert sum(read) <= 600
+    stream.close()
+
+
+def test_a_sentence_in_the_background_becomes_urgent_when_somebody_waits_for_its_speaker(speaker, voice):
+    from engine.turns import in_background
+
+    seen = []
+    original = voice.synthesize
+
+    def watched(sentence, options):
+        seen.append(in_background())
+        voice.may_speak.wait(30)
+        seen.append(in_background())
+        return original(sentence, options)
+
+    voice.synthesize = watched
+    voice.may_speak.clear()
+    ahead = threading.Thread(target=speaker.generate, args=("一。",), kwargs={"background": True})
+    ahead.start()
+    while not seen:
+        time.sleep(0.001)
+    urgent = threading.Thread(target=speaker.generate, args=("急ぎ。",))
+    urgent.start()
+    while not speaker._turns.urgently_wanted:
+        time.sleep(0.001)
+    voice.may_speak.set()
+    for thread in (ahead, urgent):
+        thread.join()
+    assert seen == [True, False, False, False]

@@ -132,3 +132,26 @@ def test_a_speaker_that_is_not_there_is_named_with_those_that_are():
 
 def test_pronunciation_of_a_text():
     assert TTS().text.kana("洗濯が終わりました。") == "センタクガオワリマシタ。"
+
+
+def test_a_speaker_that_cannot_be_loaded_again_after_its_rest_is_not_ready_until_it_is_prepared(tmp_path):
+    from pathlib import Path
+
+    from engine.text.openjtalk import library
+
+    bundled = Path(library().__file__).parent / "htsvoice" / "mei_normal.htsvoice"
+    own = tmp_path / "own.htsvoice"
+    own.write_bytes(bundled.read_bytes())
+    with TTS().load("a", source=f"openjtalk:{own}").prepare() as tts:
+        speaker = tts.speakers["a"]
+        sound = speaker.generate("はい。").samples
+        assert speaker.release(wait=False)
+        assert set(tts.speakers) == {"a"}
+        assert np.array_equal(speaker.generate("はい。").samples, sound)
+        speaker.release(wait=False)
+        own.rename(tmp_path / "away")
+        with pytest.raises(VoiceNotAvailableError, match=r"there is no voice file at .*own\.htsvoice"):
+            speaker.generate("はい。")
+        assert not tts.speakers
+        (tmp_path / "away").rename(own)
+        assert np.array_equal(tts.prepare().speakers["a"].generate("はい。").samples, sound)

@@ -33,7 +33,7 @@ class ToneVoice:
             raise InvalidOptionError(f"{self.refused} is refused")
 
     def synthesize(self, sentence: Sentence, options: SpeechOptions) -> Rendered:
-        self.may_speak.wait(5)
+        self.may_speak.wait(30)
         time.sleep(self.delay)
         if self.error is not None:
             raise self.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ _DONE = "prepared.json"
 _REFUSED = "refused.txt"
 _ABANDONED = 3600  # seconds after which a working folder belongs to no running process
 _REFUSAL_HOLDS = 7 * 86400  # seconds: the reason may have been one that passes, such as too little memory
+_preparing = threading.Lock()  # one at a time: a graph is in memory several times over meanwhile
 _log = logging.getLogger(__name__)
 
 
@@ -60,7 +62,9 @@ def open_prepared(
         return None
     for _ in range(2):
         if not (folder / _DONE).exists():
-            _prepare(path, folder, build, loss)
+            with _preparing:
+                if not (folder / _DONE).exists():
+                    _prepare(path, folder, build, loss)
         if not (folder / _DONE).exists():
             return None
         try:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import logging
 import os
 import re
-import threading
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engine.errors import EngineDefectError, VoiceNotAvailableError
+from engine.forking import generation, renewed_after_fork
+from engine.turns import Turns
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -24,9 +28,11 @@ _NUMPY_TYPES = {
     "tensor(double)": np.float64,
 }
 _MAX_THREADS = 8
+_log = logging.getLogger(__name__)
 # One computation at a time with all threads: as fast as two side by side with half of them, and never more threads
-# than the budget. Speakers still take turns at each stage of a sentence.
-_computing = threading.Lock()
+# than the budget. Speakers still take turns at each stage of a sentence and at each window of the decoder, and whoever
+# is waited for goes before what is rendered ahead.
+_computing = Turns()
 
 
 def runtime() -> ModuleType:
@@ -41,7 +47,29 @@ def runtime() -> ModuleType:
         message = f"neural voices need ONNX Runtime, which cannot be imported ({error}); run: pip install onnxruntime"
         raise VoiceNotAvailableError(message) from error
     onnxruntime.set_default_logger_severity(3)  # its warnings about unused initialisers concern no one here
+    if shares_pool():
+        _start_pool()
     return onnxruntime  # type: ignore[no-any-return]
+
+
+def shares_pool() -> bool:
+    """Whether all sessions compute in one pool of threads: ``ASAGOE_SHARED_POOL=1``.
+
+    Then the process has as many threads as cores, however many speakers. The pool waits by spinning, which its Python
+    interface cannot change, so that on a busy machine speech takes half as much processor time again: the default is
+    threads of each session's own, which sleep. A forked process has no pool.
+    """
+    return os.environ.get("ASAGOE_SHARED_POOL") == "1" and generation() == 0
+
+
+@cache
+def _start_pool() -> None:
+    import onnxruntime  # noqa: PLC0415
+
+    try:
+        onnxruntime.set_global_thread_pool_sizes(thread_budget(), 1)
+    except (AttributeError, RuntimeError) as error:  # an older release; or the program has started one itself
+        _log.warning("ASAGOE_SHARED_POOL has no effect: %s", error)
 
 
 def thread_budget() -> int:
@@ -53,17 +81,21 @@ def thread_budget() -> int:
     return cores if cores <= 4 else min(cores // 2, _MAX_THREADS)
 
 
-def session_options(level: str = "ORT_ENABLE_ALL", *, packed: bool = True) -> Any:
+def session_options(level: str = "ORT_ENABLE_ALL", *, packed: bool = True, threads: int | None = None) -> Any:
     """Options of a session: the thread budget, no spinning, errors only.
 
     Args:
         level: of graph optimisation.
         packed: whether weights are copied into the order that is quickest to compute with.
+        threads: of its own; None for the whole budget. Each session keeps its threads, asleep, for as long as it lives:
+            one that gains nothing by more should say 1.
     """
     ort = runtime()
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-    options.intra_op_num_threads = thread_budget()
+    if shares_pool():
+        options.use_per_session_threads = False
+    options.intra_op_num_threads = threads or thread_budget()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Threads that wait by spinning take the processor from whatever else runs on a small machine.
@@ -86,6 +118,7 @@ class Graph:
             message = f"{path} is not a usable ONNX graph ({_reason(error)}); fetch or convert the voice again"
             raise VoiceNotAvailableError(message) from error
         self._session: Any = session
+        renewed_after_fork(self, Graph._leave_behind)
         self._run_options = ort.RunOptions()
         # What a long sentence needed goes back to the allocator, instead of being kept for ever.
         self._run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
@@ -109,7 +142,7 @@ class Graph:
         """
         given = {name: self._fitted(name, values[name]) for name in self.inputs}
         try:
-            with _computing:
+            with _computing.turn():
                 results = self._session.run(self.outputs, given, self._run_options)
         except self._errors as error:
             message = f"{self.path} failed ({_reason(error)})"
@@ -124,6 +157,12 @@ class Graph:
     def close(self) -> None:
         """Free the session. Closing twice is harmless."""
         self._session = None
+
+    def _leave_behind(self) -> None:
+        """In a forked process: to run the session, or to free it, would wait for threads that did not come along."""
+        if self._session is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._session))
+            self._session = None
 
     def _fitted(self, name: str, value: np.ndarray) -> np.ndarray:
         dtype, shape = self.inputs[name]

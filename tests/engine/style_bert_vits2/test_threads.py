@@ -1,0 +1,72 @@
+"""Threads of a process with several neural speakers, and whose turn it is to compute."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.turns import working
+from engine.voices.style_bert_vits2 import onnx_session
+from engine.voices.style_bert_vits2.onnx_session import Graph
+from tests.fakes.published import VOICE
+
+PROGRAM = """
+import os, sys
+from engine import TTS
+tts = TTS(cache_dir=sys.argv[1])
+for name in "abcd":
+    tts.load(name, source=sys.argv[2], voice=sys.argv[3])
+tts.prepare(warmup=True)
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
+def test_with_a_shared_pool_threads_do_not_grow_with_speakers(root_cache, tree):
+    environment = os.environ | {"ASAGOE_SHARED_POOL": "1", "ASAGOE_THREADS": "4", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", PROGRAM, str(root_cache), str(tree), VOICE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=110)
+    assert (done.stdout.strip(), done.stderr) == ("4", "")
+
+
+def test_a_computation_that_is_waited_for_goes_before_one_that_is_rendered_ahead(graph, monkeypatch):
+    order, entered, go = [], threading.Event(), threading.Event()
+
+    class Session:
+        def __init__(self, name):
+            self.name = name
+
+        def run(self, *_):
+            order.append(self.name)
+            entered.set()
+            go.wait(30)
+            return []
+
+    def computing(name, background):
+        one = Graph(graph)
+        one.inputs, one.outputs, one._session = {}, [], Session(name)
+
+        def work():
+            with working(background=lambda: background):
+                one.run({"x": np.zeros(1)})
+
+        return threading.Thread(target=work)
+
+    waiting = lambda: onnx_session._computing.waiting  # noqa: E731
+    first = computing("first", False)
+    first.start()
+    entered.wait(30)
+    others = [computing("ahead", True), computing("asked for", False)]
+    for number, thread in enumerate(others, 1):
+        thread.start()
+        while waiting() < number:
+            time.sleep(0.001)
+    go.set()
+    for thread in [first, *others]:
+        thread.join()
+    assert order == ["first", "asked for", "ahead"]
