@@ -118,7 +118,8 @@ class PahoBroker:
         self._proved = False  # whether the broker has answered in this version of MQTT
         self._connected_at = 0.0
         self._connections = 0
-        self._heard_at = self._heard_before = 0.0  # on this connection, and at last on the one before
+        self._heard_at: float | None = None  # last, on a connection that was caught up with
+        self._heard_before: float | None = None  # the same, when this connection began
         self._last: paho.MQTTMessageInfo | None = None
         self._tls_alert: str | None = None  # of the connection at hand; set in paho's thread
         self._answer_timer: asyncio.TimerHandle | None = None
@@ -282,12 +283,13 @@ class PahoBroker:
     def _on_arrival(self, client: Client, message: Incoming, packet: tuple[int, bool] | None) -> None:
         if client is not self._client:
             return  # not acknowledged: it comes again
-        if packet is not None and packet[1] and message.expires_in is not None:
+        now = asyncio.get_running_loop().time()
+        if packet is not None and packet[1] and message.expires_in is not None and self._heard_before is not None:
             # What had begun to be delivered may come again at any age, with the time that was left at first. It was
-            # sent after the last thing that we heard on the connection before: so old it may be by now.
-            age = asyncio.get_running_loop().time() - self._heard_before
-            message = replace(message, expires_in=max(0.0, message.expires_in - age))
-        self._heard_at = asyncio.get_running_loop().time()
+            # sent after the last thing that we heard on an earlier connection: so old it may be by now.
+            message = replace(message, expires_in=max(0.0, message.expires_in - (now - self._heard_before)))
+        if self._heartbeat.state == "ok" or self._heartbeat.unanswered:  # else older things may still be on their way
+            self._heard_at = now
         if message.topic == self._heartbeat_topic:
             self._heartbeat_arrived(client, message)
         elif packet is not None and self._redelivery.is_repeated(*packet, message.topic, message.payload):
@@ -339,7 +341,7 @@ class PahoBroker:
             self._connections += 1
             self._connected_at = asyncio.get_running_loop().time()
             self._kept = 0
-            self._heard_before, self._heard_at = self._heard_at, self._connected_at
+            self._heard_before = self._heard_at
             if not session_present:
                 self._redelivery.forget()
             self._heartbeat.connected()
@@ -420,6 +422,7 @@ class PahoBroker:
                 self._on_problem(client, twin(self._client_id, certain=True, who=other))
         elif self._heartbeat.heard(payload, asyncio.get_running_loop().time()):
             self._redelivery.beat_returned()
+            self._heard_at = asyncio.get_running_loop().time()
 
     # The end of paho's thread.
 
