@@ -15,6 +15,7 @@ from daemon.app import Service
 from daemon.cli.common import err, fail, out, read_config
 from daemon.config import Config, ConfigError, find_config, load_config
 from daemon.errors import UnavailableError
+from daemon.house import House
 from daemon.logs import set_up_logging, stderr
 from daemon.service import node_lock
 from daemon.service.notify import SystemdNotifier
@@ -81,13 +82,13 @@ def _this_program() -> list[str]:
     return [str(installed)] if installed.exists() else [sys.executable, "-m", "daemon"]
 
 
-def _greet(service: Service, explicit: Path | None) -> None:
+def _greet(house: House, explicit: Path | None) -> None:
     """Say how to speak to it, in commands that can be pasted."""
-    mqtt, base = service.config.mqtt, service.topics.own
+    mqtt, base = house.config.mqtt, house.topics.own
     if mqtt.broker == "none":
         return
     where = f"{mqtt.bind}:{mqtt.port}" if mqtt.embedded else str(mqtt.url)
-    if not service.has_broker:
+    if house.broker is None:
         print(
             "\nMQTT is not available now (the reason stands above); the schedule is spoken all the same.\n",
             file=stderr(),

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from daemon import app
 from daemon.app import Service
 from daemon.config import load_config
 from daemon.errors import SinkMissingError
+from daemon.wiring import speech
 from tests.fakes.sinks import MemorySink
 
 
@@ -68,7 +68,7 @@ def test_ready_comes_after_the_sound_device_was_opened(tmp_path, monkeypatch):
             assert opened.wait(20)
             super().open(title)
 
-    monkeypatch.setattr(app, "sinks_of", lambda *_: [Slow("jack", paced=True)])
+    monkeypatch.setattr(speech, "sinks_of", lambda *_: [Slow("jack", paced=True)])
 
     def let_it_open(said):
         if "waiting for the sound device default" in said and not opened.is_set():
@@ -94,8 +94,8 @@ def test_a_device_that_does_not_answer_delays_it_only_for_a_while(tmp_path, monk
             go.wait(20)
             raise SinkMissingError("gone")
 
-    monkeypatch.setattr(app, "sinks_of", lambda *_: [Hanging("usb")])
-    monkeypatch.setattr(app, "SOUND_TIMEOUT", 0.3)
+    monkeypatch.setattr(speech, "sinks_of", lambda *_: [Hanging("usb")])
+    monkeypatch.setattr(speech, "SOUND_TIMEOUT", 0.3)
     try:
         said = started(tmp_path, CONFIG, lambda said: go.set() if said[-1:] and said[-1].startswith("READY") else None)
     finally:

@@ -96,7 +96,7 @@ class Node:
         self._thread = threading.Thread(target=self._run, name="service")
 
     def __enter__(self):
-        self._patch.setattr("daemon.app.sinks_of", lambda *_: [self.sink])
+        self._patch.setattr("daemon.wiring.speech.sinks_of", lambda *_: [self.sink])
         self._patch.setattr("daemon.app.listen_to_signals", lambda **_: None)
         self._thread.start()
         assert self._ready.wait(60), "the service did not start"
@@ -116,8 +116,8 @@ class Node:
 
         asyncio.run(serve())
 
-    def _greeted(self, service):
-        service._bus.listen(self.events.append)
+    def _greeted(self, house):
+        house.bus.listen(self.events.append)
         self._ready.set()
 
     def ask(self, method, path, *, params=None, body=None, headers=None, status=200, timeout=60):

@@ -48,7 +48,7 @@ def test_it_stops_within_moments_although_a_client_is_being_served(make_node, ca
     answers = []
     before = [other for other in threading.enumerate() if other.name == "http"]
     with make_node() as node:
-        tts = node.service._tts
+        tts = node.service.house.tts
         tts._speakers["mei"] = Speaker("mei", voice, tts.text)
         query = node.query("これは長い文です。" * 40)
         params = {"speaker": node.style()}

@@ -23,7 +23,7 @@ def heard(node, query, **changes):
 def test_what_was_not_edited_sounds_as_the_house_says_it(node):
     query = {**node.query("洗濯が終わりました。"), "prePhonemeLength": 0.0, "postPhonemeLength": 0.0}
     theirs = node.speak(query).sound.samples[:, 0]
-    ours = node.service._tts.speakers["mei"].generate("洗濯が終わりました。").samples
+    ours = node.service.house.tts.speakers["mei"].generate("洗濯が終わりました。").samples
     at = np.flatnonzero(np.abs(ours) > np.abs(ours).max() * 10 ** (-50 / 20))
     ours = ours[at[0] : at[-1] + 1]
     assert len(theirs) == len(ours)

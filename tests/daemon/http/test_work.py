@@ -114,7 +114,7 @@ def test_speech_of_clients_is_taken_from_the_phrase_cache_but_never_put_into_it(
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
     with Node(tmp_path_factory.mktemp("work"), settings={"max_waiting": 3}) as node:
-        tts = node.service._tts
+        tts = node.service.house.tts
         node.tone = ToneVoice()
         tts._speakers["mei"].close()
         tts._speakers["mei"] = Speaker("mei", node.tone, tts.text)

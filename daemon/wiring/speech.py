@@ -1,0 +1,123 @@
+"""The way of speech, wired: voices, renderer, player, announcer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
+
+from daemon.announcer import Announcer
+from daemon.folders import phrase_folder
+from daemon.house import House
+from daemon.phrases import PhraseCache
+from daemon.player import Player
+from daemon.queue import AnnouncementQueue
+from daemon.quiet_keeper import QuietKeeper
+from daemon.renderer import Renderer
+from daemon.service.tasks import running
+from daemon.sinks import sinks_of
+from daemon.speakers import SpeakerKeeper
+from daemon.waiting import Waiting
+from engine import TTS, DictionaryError
+
+_log = logging.getLogger("asagoe.service")
+
+SOUND_TIMEOUT = 8.0
+"""Seconds for a sound device to answer before the service is called ready all the same."""
+
+
+async def start_voices(house: House, stack: AsyncExitStack) -> None:
+    """Load what the cache holds; the rest follows in ``start_fetching``."""
+    house.notifier.status(f"loading voices: {', '.join(house.config.speakers)}")
+    house.tts = tts = TTS(house.config.compute_device, mirrors=house.config.mirrors)
+    stack.callback(tts.close)
+    try:
+        await asyncio.to_thread(tts.use_dictionary, house.config.words)
+    except DictionaryError as error:  # not a mistake in it, that was told before: the compiler could not work
+        _log.error("speaking without the dictionary: %s", error)
+    house.speakers = SpeakerKeeper(tts, house.clock)
+    await house.speakers.load(house.config)
+
+
+async def start_fetching(house: House, stack: AsyncExitStack) -> None:
+    """Fetch in the background what is missing, and let speakers rest that nobody needs."""
+    house.speakers.on_change = partial(_speakers_changed, house)
+    await stack.enter_async_context(running(house.speakers.keep(), "speakers"))
+    await stack.enter_async_context(running(house.speakers.rest_idle(), "idle speakers"))
+
+
+def _speakers_changed(house: House) -> None:
+    house.gateway.on_change()
+    if house.render_server is not None:
+        house.render_server.publish_voices()
+    house.gateway.publish_health()
+
+
+def start_renderer(house: House, stack: AsyncExitStack) -> None:
+    """Make the renderer and its phrase cache."""
+    cache = house.config.phrase_cache
+    phrases = PhraseCache(phrase_folder(cache.folder), cache.max_mb * 1_000_000)
+    house.renderer = Renderer(house.tts, phrases, house.config.speaker_name, frozenset(house.config.speakers))
+    stack.callback(house.renderer.close)
+
+
+def start_player(house: House, stack: AsyncExitStack) -> None:
+    """Start the player's thread, and find out at once whether there is a sound device."""
+    audio = house.config.audio
+    house.notifier.status(f"opening the sound device {audio.device}")
+    rate = next(iter(house.tts.speakers.values())).sample_rate
+    sinks = sinks_of(audio, rate)
+    house.has_device = any(sink.continuous for sink in sinks)
+    house.player = player = Player(
+        sinks,
+        lead_in=audio.lead_in_ms / 1000,
+        keep_open=audio.keep_open,
+        on_sink=_on_sink(house, asyncio.get_running_loop()),
+    )
+    player.start()
+    stack.callback(player.shut_down)
+    player.wake(0.1)
+
+
+async def start_announcer(house: House, stack: AsyncExitStack) -> None:
+    """Start the announcer, with quiet hours and what is kept over restarts."""
+    house.quiet = QuietKeeper(house.clock, house.config.quiet_plan)
+    house.kept = Waiting(house.clock, house.records)
+    house.bus.listen(house.kept.on_event)
+    house.announcer = announcer = Announcer(
+        clock=house.clock,
+        queue=AnnouncementQueue(house.config.announcements.max_queue),
+        renderer=house.renderer,
+        player=house.player,
+        bus=house.bus,
+        volume=house.config.audio.volume,
+        quiet=house.quiet,
+        kept=house.kept,
+    )
+    announcer.set_volume_by_priority(house.config.announcements.volumes)
+    house.quiet.attach(announcer)
+    house.announcing = await stack.enter_async_context(running(announcer.run(), "announcer"))
+
+
+async def find_sound(house: House) -> None:
+    """Ready means able to speak: wait until it is known where sound goes, or for a device that does not answer."""
+    deadline = house.clock.monotonic() + SOUND_TIMEOUT
+    while house.has_device and house.audio["sink"] is None and house.clock.monotonic() < deadline:
+        house.notifier.status(f"waiting for the sound device {house.config.audio.device}")
+        await house.clock.sleep(0.1)
+
+
+def _on_sink(house: House, loop: asyncio.AbstractEventLoop) -> Callable[[str, bool, str | None], None]:
+    def report(name: str, audible: bool, problem: str | None) -> None:
+        if problem is None:
+            _log.info("sound goes to %s", name)
+        else:
+            _log.warning("%s; announcements go to %s", problem, name)
+        house.audio = {"sink": name, "audible": audible, "problem": problem}
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(house.announcer.on_change)
+
+    return report
