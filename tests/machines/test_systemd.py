@@ -185,7 +185,7 @@ def test_a_bad_file_is_refused_and_the_old_plan_goes_on(machine, amplifier):
     assert machine.show("MainPID") == pid
     assert any(f"asagoe.yaml:{line}: announcements.max_queue" in text for text in machine.journal(cursor))
     # The same without the check before it.
-    machine.run("systemctl kill -s HUP asagoe")
+    machine.run("systemctl kill --kill-whom=main -s HUP asagoe")
     wait_for(lambda: any("the old one stays in force" in text for text in machine.journal(cursor)), 10, "the refusal")
     seconds, _ = says(machine, amplifier, SAY.replace("洗濯", "乾燥"))
     assert seconds > 1.0
