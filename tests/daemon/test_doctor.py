@@ -1,6 +1,7 @@
 """The doctor's checks: each trap is made, and the remedy is named."""
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -458,7 +459,11 @@ def test_a_broken_file_leaves_the_checks_that_need_none(tmp_path):
     path = tmp_path / "asagoe.yaml"
     path.write_text("nonsense: 1\n")
     done = subprocess.run(
-        [sys.executable, "-m", "daemon", "doctor", "--config", str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "daemon", "doctor", "--config", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"COLUMNS": "300"},  # a path of any length stays on its line
     )
     assert done.returncode == 1
     assert "unknown key" in done.stdout
