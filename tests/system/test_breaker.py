@@ -139,14 +139,17 @@ def test_a_reload_does_not_fail_what_is_being_said(make_house, change):
     assert (event["event_type"], event.get("reason")) == ("finished", None)
 
 
-def test_what_waits_when_the_service_stops_is_told_that_it_will_not_be_said(make_house):
+def test_what_waits_when_the_service_stops_is_said_after_the_next_start(make_house):
     house = make_house(NULL, sound=False)
     names = [house.announce(f"これは{number}番目の文です。") for number in range(6)]
     house.event("started", names[0])
     house.service.stop()
     time.sleep(0.5)
+    assert [kind for name in names for kind in house.story(name) if kind in TERMINAL] == []
+    house.service.start()
+    house.ended(*names, timeout=60)
     ends = {name: [kind for kind in house.story(name) if kind in TERMINAL] for name in names}
-    assert ends == {name: ["dropped"] for name in names}
+    assert ends == {name: ["finished"] for name in names}
 
 
 # The broker.

@@ -141,7 +141,7 @@ def test_a_reload_takes_over_a_good_file_and_keeps_the_old_one_for_a_bad_file(ma
     house.service.path.write_text("schedule: [{at: 25:00, say: x}]")
     house.service.signal(signal.SIGHUP)
     wait_for(lambda: "is not reloaded" in house.service.log, 10, "the refusal")
-    assert "asagoe.yaml:1: schedule[0].at: a time of day" in house.service.log
+    assert "asagoe.yaml:1: schedule[0].at: a time such as 7:30" in house.service.log
     assert house.ended(house.announce("まだ動いています。", speaker="slow"))[0]["event_type"] == "finished"
     assert house.listener.state()["next"]["id"] == "bath"
 
@@ -185,7 +185,7 @@ def test_without_a_sound_device_announcements_become_files(make_house):
     audio = Audio.load(path)
     assert audio.duration == pytest.approx(1.42, abs=0.1)
     assert np.abs(audio.samples).max() > 0.2
-    lines = [line for line in house.service.log.splitlines() if "there is no sound device" in line]
+    lines = [line for line in house.service.log.splitlines() if "warning service: there is no sound device" in line]
     assert len(lines) == 1
 
 
