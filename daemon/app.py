@@ -21,7 +21,7 @@ from daemon.service.pulse import Pulse
 from daemon.service.signals import listen_to_signals
 from daemon.service.tasks import running
 from daemon.service.watchdog import tell_status
-from daemon.wiring import network, plan, reload, speech, store, watch, web
+from daemon.wiring import choices, discovery, network, plan, reload, speech, store, watch, web
 from engine import EngineError
 
 _log = logging.getLogger("asagoe.service")
@@ -90,18 +90,22 @@ class Service:
     async def _start(self, stack: AsyncExitStack) -> None:
         house = self.house
         await store.start_store(house, stack)
+        choices.start_preferences(house)
         await speech.start_voices(house, stack)
         speech.start_renderer(house, stack)
-        speech.start_player(house, stack)
+        await speech.start_player(house, stack)
         await speech.start_announcer(house, stack)
         add_announcer_commands(house.commands, house.announcer)
         add_quiet_commands(house.commands, house.quiet)
         plan.start_briefings(house)
         plan.plan_alarms(house, stack)
+        choices.take_over(house)
+        discovery.plan_discovery(house, stack)
         await network.start_mqtt(house, stack)
         stack.callback(house.announcer.shut_down)
         stack.callback(house.quiet.shut_down, lambda announcement: house.kept.leave(announcement, 0))
         await plan.start_schedule(house, stack)
+        discovery.start_discovery(house)
         await speech.start_fetching(house, stack)
         await web.start_http(house, stack)
         await watch.start_reports(house, stack)

@@ -10,6 +10,8 @@ from engine import Audio
 
 NONE = "none"
 """Says that there is to be no chime, where a default would add one."""
+OFF = "off"
+"""The same in Home Assistant, where ``none`` means that nothing is known."""
 
 
 def chime_names() -> list[str]:

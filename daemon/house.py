@@ -16,11 +16,14 @@ from daemon.commands import Commands
 from daemon.config import Config
 from daemon.events import Events
 from daemon.health import Health
+from daemon.homeassistant.discovery import Discovery
+from daemon.last_said import LastSaid
 from daemon.mqtt.gateway import Gateway
 from daemon.mqtt.house_topics import HouseTopics
 from daemon.mqtt.messages import Broker
 from daemon.mqtt.topics import Topics
 from daemon.player import Player
+from daemon.preferences import Preferences
 from daemon.quiet_keeper import QuietKeeper
 from daemon.remote.client import RemoteRenderer
 from daemon.remote.server import RenderServer
@@ -46,6 +49,8 @@ class House:
     """
 
     records: Records
+    preferences: Preferences
+    last_said: LastSaid
     tts: TTS
     speakers: SpeakerKeeper
     renderer: Renderer
@@ -64,9 +69,12 @@ class House:
     gateway: Gateway
     health: Health
     has_device: bool
+    device: str
 
     def __init__(self, config: Config, path: Path | None, clock: Clock, notifier: Notifier) -> None:
         self.config = config
+        self.file_config = config  # as it is in the file: without what people chose
+        self.outputs: tuple[str, ...] = ()
         self.path = path
         self.clock = clock
         self.notifier = notifier
@@ -79,6 +87,7 @@ class House:
         self.broker: Broker | None = None
         self.render_server: RenderServer | None = None
         self.remote: RemoteRenderer | None = None
+        self.discovery: Discovery | None = None
 
     @property
     def problems(self) -> dict[str, str]:
@@ -97,6 +106,7 @@ class House:
             speakers={name: name in self.renderer.speakers for name in self.config.speakers},
             problems=self.problems,
             quiet=self.quiet.snapshot(),
+            more=self.preferences.snapshot() | self.last_said.snapshot(),
             now=self.clock.now(),
             zone=self.zone,
         )
@@ -117,6 +127,11 @@ class House:
         """What ``snapshot`` says has changed."""
         if hasattr(self, "gateway"):  # alarms and the schedule are made before it
             self.gateway.on_change()
+
+    def rediscover(self) -> None:
+        """What Home Assistant is told of may have changed."""
+        if self.discovery is not None:
+            self.discovery.refresh_soon()
 
     def wake(self) -> None:
         """Something is due in a moment: open the sound device."""

@@ -60,6 +60,7 @@ class Player:
         self._waiting: deque[Playback] = deque()
         self._wake = threading.Condition()
         self._quit = False
+        self._others: Sequence[Sink] | None = None
         self._last_gain = 0.0
         self.progress = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="player", daemon=True)
@@ -101,6 +102,13 @@ class Player:
             self._open_until = max(self._open_until, time.monotonic() + seconds)
             self._wake.notify_all()
 
+    def use(self, sinks: Sequence[Sink]) -> None:
+        """Use other sinks, from the next sound on; the device is opened at once to find out whether it can be."""
+        with self._wake:
+            self._others = tuple(sinks)
+            self._open_until = max(self._open_until, time.monotonic() + 0.1)
+            self._wake.notify_all()
+
     def shut_down(self, timeout: float = 2.0) -> None:
         """Stop whatever plays and close the sink; returns when the thread has ended or the time is over."""
         with self._wake:
@@ -138,6 +146,9 @@ class Player:
             with self._wake:
                 if self._quit:
                     return None
+                if self._others is not None:
+                    self._sinks.replace(self._others)
+                    self._others = None
                 if self._waiting:
                     return self._waiting[0]
                 idle = self._sinks.current is None and self._open_until <= time.monotonic()

@@ -83,10 +83,12 @@ class Renderer:
 
     Attributes:
         remote: gives the speakers that other nodes speak, those that can now; asked in any thread.
+        default_style: of the default speaker, for announcements that name neither; asked in any thread.
     """
 
     def __init__(self, tts: TTS, phrases: PhraseCache, default_speaker: str, configured: frozenset[str]) -> None:
         self.remote: Callable[[], Mapping[str, Speaker]] = dict
+        self.default_style: Callable[[], str | None] = lambda: None
         self._tts = tts
         self._phrases = phrases
         self._default = default_speaker
@@ -203,6 +205,10 @@ class Renderer:
 
     def _plan(self, announcement: Announcement) -> Job:
         speaker, options, instead_of = self._chosen(announcement.speaker, announcement.options)
+        if announcement.speaker is None and "style" not in options and instead_of is None:
+            style = self.default_style()
+            if style is not None and style in speaker.styles:
+                options["style"] = style
         plan, starts = _plan_of(speaker, announcement, options)
         return Job(speaker, plan, instead_of, starts)
 

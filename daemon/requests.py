@@ -13,8 +13,17 @@ def parse_percent(text: str, name: str) -> int:
     Raises:
         RequestError: it is not.
     """
-    if not re.fullmatch(r"\s*\d{1,3}(\.0*)?\s*", text) or not 0 <= float(text) <= 100:
-        message = f"{name}: a number from 0 to 100 is expected, got {text[:40]!r}"
+    return parse_number(text, name, 0, 100)
+
+
+def parse_number(text: str, name: str, low: int, high: int) -> int:
+    """A whole number from ``low`` to ``high``; at most three digits.
+
+    Raises:
+        RequestError: it is not.
+    """
+    if not re.fullmatch(r"\s*\d{1,3}(\.0*)?\s*", text) or not low <= float(text) <= high:
+        message = f"{name}: a number from {low} to {high} is expected, got {text[:40]!r}"
         raise RequestError(message)
     return int(float(text))
 

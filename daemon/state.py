@@ -28,6 +28,7 @@ def snapshot(
     speakers: Mapping[str, bool],
     problems: Mapping[str, str],
     quiet: Mapping[str, Any],
+    more: Mapping[str, Any],
     now: datetime,
     zone: ZoneInfo,
 ) -> dict[str, Any]:
@@ -43,6 +44,7 @@ def snapshot(
         speakers: whether each configured speaker is ready.
         problems: why those that are not are not.
         quiet: whether it is quiet, and what is deferred.
+        more: further facts: what people chose, and what was said last.
         now: of the wall clock.
         zone: of the local times.
     """
@@ -53,11 +55,13 @@ def snapshot(
     return {
         "node": node,
         "state": keeper.state or announcer.state,
+        "speaking": announcer.state == "playing",
         "current": announcer.current_id,
         "queue": announcer.waiting,
         "volume": announcer.mix.volume,
         "mute": announcer.mix.muted,
         **quiet,
+        **more,
         "next": upcoming
         and {"id": upcoming.entry.id, "at": upcoming.due.astimezone(zone).isoformat(timespec="seconds")},
         "next_alarm": first and {"id": first.id, "at": _local(first.due, zone)},
@@ -80,10 +84,11 @@ def snapshot(
 
 def _alarm(item: Coming, ring: Ring | None, zone: ZoneInfo) -> dict[str, Any]:
     assert isinstance(item.definition, Alarm)  # noqa: S101
-    alarm = item.definition
+    alarm, at = item.definition, item.rule.time_of_day
     return _entry(item, zone) | {
         "name": alarm.name,
         "state": str(ring.state) if ring else "armed" if item.due else "off",
+        "time": at and at.isoformat(timespec="seconds"),
         "made_here": alarm.made_here,
     }
 

@@ -42,6 +42,7 @@ class Coming:
         enabled: whether it is switched on.
         due: when it happens next, in UTC; None when it does not.
         left_out: the moment before that at which it does not happen, and why; None when there is none.
+        rule: when it is due, with what people changed.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Coming:
     enabled: bool
     due: datetime | None
     left_out: Planned | None
+    rule: Rule
 
 
 class Agenda:
@@ -267,14 +269,15 @@ class Agenda:
 
     def _coming(self, name: str, item: Definition, now: datetime) -> Coming:
         exceptions = self._exceptions(name, item)
+        rule = self._changes.rule(name, _rule(item))
         left_out: Planned | None = None
         if not exceptions.enabled:
-            return Coming(name, item, enabled=False, due=None, left_out=None)
-        for moment in planned(self._changes.rule(name, _rule(item)), exceptions, now, self.calendar):
+            return Coming(name, item, enabled=False, due=None, left_out=None, rule=rule)
+        for moment in planned(rule, exceptions, now, self.calendar):
             if moment.reason is None and not self._records.happened(name, moment.due):
-                return Coming(name, item, enabled=True, due=moment.due, left_out=left_out)
+                return Coming(name, item, enabled=True, due=moment.due, left_out=left_out, rule=rule)
             left_out = left_out or (moment if moment.reason else None)
-        return Coming(name, item, enabled=True, due=None, left_out=left_out)
+        return Coming(name, item, enabled=True, due=None, left_out=left_out, rule=rule)
 
     def _exceptions(self, name: str, item: Definition) -> Exceptions:
         ignores = item.ignores_vacation if isinstance(item, Alarm) else item.ignore_vacation

@@ -12,6 +12,7 @@ from typing import Protocol
 from daemon.alarms.alarm import Alarm
 from daemon.alarms.bell import bell
 from daemon.announcement import Announcement, Clip
+from daemon.chimes import load_chime
 from daemon.clock import Clock
 from daemon.pieces import pieces_of
 from daemon.playback import Piece
@@ -92,9 +93,25 @@ class Clips:
         self._working[alarm.id] = task
         return task
 
+    def prepare_sound(self, alarm: Alarm, sound: str) -> asyncio.Task[None]:
+        """Begin to make a chime without speech the sound of an alarm that has no text."""
+        self.forget(alarm.id)
+
+        async def make() -> None:
+            try:
+                chime = await asyncio.to_thread(load_chime, sound, self._sample_rate())
+            except (EngineError, OSError, ValueError) as error:
+                self._ready[alarm.id] = Ready(self.bell(), f"its sound: {error}")
+            else:
+                self._ready[alarm.id] = Ready(Clip((Piece(chime, 0),), sound))
+
+        task = asyncio.create_task(make(), name=f"prepare {alarm.id}")
+        self._working[alarm.id] = task
+        return task
+
     def get(self, alarm: Alarm) -> Ready:
         """The best sound that is there now; never fails."""
-        if not alarm.text:
+        if not alarm.text and alarm.id not in self._ready:
             return Ready(self.bell())
         return self._ready.get(alarm.id) or Ready(self.bell(), "its speech is not ready yet")
 

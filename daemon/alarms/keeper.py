@@ -33,8 +33,8 @@ _TABLE = "rings"
 _SHOWN_LATE = timedelta(seconds=1)
 
 
-SIREN = Alarm(SIREN_ID, Rule(), "", is_template=False, repeat_every=timedelta(seconds=1))
-"""What rings when the bell is asked for: it has no speech and no rule."""
+SIREN = Alarm(SIREN_ID, Rule(), "", is_template=False, sound=None, repeat_every=timedelta(seconds=1))
+"""What rings when the bell is asked for: it has no speech and no rule; ``once`` when it was asked for a length."""
 
 
 class AlarmKeeper:
@@ -51,6 +51,10 @@ class AlarmKeeper:
         on_wake: opens the sound device shortly before a snooze ends.
         on_done: called when an alarm was dismissed (True) or missed (False), with the alarm.
         on_change: called after every change of what ``state`` says.
+
+    Attributes:
+        volume: of all alarms, 0 to 100, asked for each round; None leaves each its own. The siren has its own.
+        snooze_length: for how long alarms are put off where nobody says otherwise; None leaves each its own.
     """
 
     def __init__(
@@ -77,6 +81,8 @@ class AlarmKeeper:
         self._on_wake = on_wake
         self._on_done = on_done
         self._on_change = on_change
+        self.volume: Callable[[], int | None] = lambda: None
+        self.snooze_length: Callable[[], timedelta | None] = lambda: None
         self._rings: dict[str, Ring] = {}
         self._alarms: dict[str, Alarm] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -104,7 +110,7 @@ class AlarmKeeper:
             self._end(alarm.id, life.give_up(self._rings[alarm.id]), "it is due again")
         now = self._clock.now()
         late = max(timedelta(), now - due)
-        if late > _SHOWN_LATE and alarm is not SIREN:
+        if late > _SHOWN_LATE and alarm.id != SIREN.id:
             self._clips.prepare(alarm, now.astimezone(self._zone), late)
         self._start(alarm, life.begin(alarm, due, max(due, now)), late, reason)
 
@@ -114,9 +120,19 @@ class AlarmKeeper:
         self._clips.prepare(alarm, now.astimezone(self._zone))
         self.ring(alarm, now, "somebody asked for it")
 
-    def ring_bell(self) -> None:
-        """Ring the bell until somebody answers, as a siren does."""
-        self.ring(SIREN, self._clock.now(), "somebody asked for it")
+    def ring_bell(self, siren: Alarm = SIREN) -> None:
+        """Ring the bell, or another sound without speech, until somebody answers, as a siren does.
+
+        Args:
+            siren: ``SIREN``, with whatever was asked for otherwise.
+        """
+        if siren.id in self._rings:  # before its sound is made: what ends forgets its own
+            self._end(siren.id, life.dismiss(self._rings[siren.id]), "it was asked for again")
+        if siren.sound is None:
+            self._clips.forget(siren.id)
+        else:
+            self._clips.prepare_sound(siren, siren.sound)
+        self.ring(siren, self._clock.now(), "somebody asked for it")
 
     # From people.
 
@@ -128,6 +144,7 @@ class AlarmKeeper:
         """
         rings = self._asked_for(alarm_id, "snooze", (State.RINGING,))
         now = self._clock.now()
+        length = length or self.snooze_length()
         snoozed = [life.snooze(ring, self._alarms[ring.alarm], now, length) for ring in rings]
         for ring in snoozed:
             self._stop_sound(ring.alarm)
@@ -235,7 +252,10 @@ class AlarmKeeper:
         raise RequestError(message)
 
     def _start(self, alarm: Alarm, ring: Ring, late: timedelta, reason: str | None) -> None:
-        self._alarms.setdefault(alarm.id, alarm)
+        if alarm.id == SIREN.id:
+            self._alarms[alarm.id] = alarm  # each has its own sound and length
+        else:
+            self._alarms.setdefault(alarm.id, alarm)
         self._timers.cancel(f"snooze {alarm.id}")
         self._timers.cancel(f"wake snooze {alarm.id}")
         self._keep(ring)
@@ -258,10 +278,15 @@ class AlarmKeeper:
             clips=self._clips,
             bus=self._bus,
             on_trouble=trouble,
+            volume=(lambda: None) if alarm.id == SIREN.id else self.volume,
         )
         await ringer.run()
         self._tasks.pop(alarm.id, None)
-        self._end(alarm.id, life.give_up(self._rings.get(alarm.id, ring)), "nobody answered it")
+        last = self._rings.get(alarm.id, ring)
+        if alarm.id == SIREN.id and alarm.once:  # it was asked to ring for so long, and did
+            self._end(alarm.id, life.dismiss(last), "its time is over")
+        else:
+            self._end(alarm.id, life.give_up(last), "nobody answered it")
 
     def _snoozed(self, ring: Ring) -> None:
         self._keep(ring)

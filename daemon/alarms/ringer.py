@@ -37,6 +37,7 @@ class Ringer:
         clips: its sound.
         bus: tells what happens, and how each sound ended.
         on_trouble: told when it could not be heard as it should, with the reason.
+        volume: of each round, 0 to 100; None for the alarm's own.
     """
 
     def __init__(
@@ -49,8 +50,10 @@ class Ringer:
         clips: Clips,
         bus: Events,
         on_trouble: Callable[[str], None],
+        volume: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._alarm = alarm
+        self._volume = volume
         self._ring = ring
         self._clock = clock
         self._announcer = announcer
@@ -122,6 +125,7 @@ class Ringer:
         return f"{due:%Y%m%dT%H%M%S}" + (f".{due:%f}Z" if due.microsecond else "Z")
 
     async def _play(self, clip: Clip, number: int, start_at: float | None, fade: Fade) -> Event | None:
+        volume = self._volume()
         announcement = Announcement(
             id=f"{self._alarm.id}@{self._moment()}/{self._ring.snoozes}.{number}",
             text=self._alarm.text,
@@ -130,7 +134,7 @@ class Ringer:
             received_at=self._clock.monotonic(),
             priority=Priority.CRITICAL,
             interrupt=True,
-            volume=self._alarm.volume,
+            volume=self._alarm.volume if volume is None else volume,
             clip=clip,
             start_at=start_at,
             fade=fade if self._alarm.fade_in > timedelta() else None,

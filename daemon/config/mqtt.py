@@ -30,6 +30,29 @@ class TlsConfig(Model):
         return self
 
 
+_TOPIC = r"^[^+#\s/]+(/[^+#\s/]+)*$"
+
+
+class DiscoveryConfig(Model):
+    """What Home Assistant is told, so that it finds this node by itself."""
+
+    enabled: bool | None = Field(
+        default=None,
+        description="default: when `url` names a broker; false removes the device from Home Assistant",
+    )
+    prefix: str = Field(default="homeassistant", pattern=_TOPIC, description="as in Home Assistant's MQTT settings")
+    birth_topic: str = Field(
+        default="homeassistant/status", pattern=_TOPIC, description="where Home Assistant says that it has started"
+    )
+    birth_payload: str = Field(default="online", min_length=1, max_length=200, description="what it says then")
+    locale: Literal["ja", "en"] = Field(default="ja", description="language of the entities' names")
+    optional_platforms: list[Literal["time", "datetime", "siren", "update", "event", "notify"]] = Field(
+        default=["time", "datetime"],
+        description="kinds of entities on topics of their own: a Home Assistant that does not know one of them would "
+        "refuse the whole device otherwise",
+    )
+
+
 class MqttConfig(Model):
     """The broker."""
 
@@ -63,9 +86,8 @@ class MqttConfig(Model):
     render_for_others: bool = Field(
         default=True, description="make the speech of nodes that name this one in render_on or in a speaker's source"
     )
-    base_topic: str = Field(
-        default="asagoe", pattern=r"^[^+#\s/]+(/[^+#\s/]+)*$", description="first part of all topics"
-    )
+    base_topic: str = Field(default="asagoe", pattern=_TOPIC, description="first part of all topics")
+    discovery: DiscoveryConfig = DiscoveryConfig()
     keepalive: Duration = Field(default=30.0, description="how soon a dead connection is noticed")
 
     @field_validator("keepalive")
@@ -124,6 +146,11 @@ class MqttConfig(Model):
             message = "url and broker exclude each other: a broker elsewhere, or one of our own"
             raise ValueError(message)
         return self
+
+    @property
+    def discovers(self) -> bool:
+        """Whether Home Assistant is told of this node."""
+        return self.url is not None if self.discovery.enabled is None else self.discovery.enabled
 
     @property
     def embedded(self) -> bool:

@@ -99,7 +99,12 @@ class Gateway:
 
     def on_connection(self, up: bool) -> None:
         """Say that we are here, and in what state."""
-        if up and self._broker is not None:
+        if up:
+            self.publish_everything()
+
+    def publish_everything(self) -> None:
+        """Publish availability, state and health."""
+        if self._broker is not None and not self._closing:
             self._broker.publish(self._topics.out("availability"), ONLINE, retain=True)
             self._publish_state()
             self.publish_health()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 from daemon.schedule.calendar import Calendar, Holidays
 from daemon.schedule.planner import occurrences
@@ -51,6 +51,8 @@ class Exceptions:
         return SKIPPED if due in self.skipped else None
 
 
+_MOST_SILENCED = 200
+
 NO_EXCEPTIONS = Exceptions()
 
 
@@ -63,9 +65,23 @@ class Planned:
 
 
 def planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> Iterator[Planned]:
-    """All occurrences of a rule strictly after a moment, in order, with what keeps each from happening."""
+    """All occurrences of a rule strictly after a moment, in order, with what keeps each from happening.
+
+    Of a vacation only the first 200 are given: one that lasts until it is switched off would have no end.
+    """
+    away = None if exceptions.ignores_vacation or not exceptions.enabled else exceptions.vacation
+    silenced = 0
     for due in occurrences(rule, after, calendar):
         yield Planned(due, exceptions.reason(due, calendar))
+        silenced += away is not None and due.astimezone(calendar.zone).date() in away
+        if silenced == _MOST_SILENCED:
+            break
+    else:
+        return
+    assert away is not None  # noqa: S101
+    if away.last < date.max:
+        over = datetime.combine(away.last + timedelta(days=1), time(), tzinfo=calendar.zone).astimezone(UTC)
+        yield from planned(rule, replace(exceptions, vacation=None), over - timedelta(microseconds=1), calendar)
 
 
 def next_planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> datetime | None:

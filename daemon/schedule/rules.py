@@ -68,6 +68,12 @@ class Rule:
         )
 
     @property
+    def time_of_day(self) -> time | None:
+        """The one time of day at which it is due; None where there are several, or it is the sun's or cron's."""
+        only = self.times[0] if len(self.times) == 1 and self.cron is None else None
+        return only if isinstance(only, time) else None
+
+    @property
     def needs_place(self) -> bool:
         """Whether it depends on the sun."""
         return any(isinstance(at, SunTime) for at in self.times)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from daemon.config import AudioConfig
+from daemon.errors import SinkError
 from daemon.folders import recordings_folder
 from daemon.sinks.base import Sink
 
-__all__ = ["Sink", "make_sink", "sinks_of"]
+__all__ = ["Sink", "make_sink", "output_names", "sinks_of"]
 
 
 def sinks_of(audio: AudioConfig, preferred_rate: int) -> list[Sink]:
@@ -45,3 +46,18 @@ def make_sink(device: str, *, recordings: int, preferred_rate: int) -> Sink:
     from daemon.sinks.device import DeviceSink  # noqa: PLC0415
 
     return DeviceSink(device, preferred_rate)
+
+
+def output_names(audio: AudioConfig) -> tuple[str, ...]:
+    """Names of the sound devices that can play; none where sound goes to a folder or nowhere, or none can be listed.
+
+    While a device is open this must not be called: reading the list anew would close it.
+    """
+    if audio.device.startswith("file:") or audio.device == "null":
+        return ()
+    from daemon.sinks.device import list_outputs  # noqa: PLC0415
+
+    try:
+        return tuple(dict.fromkeys(output.name for output in list_outputs()))
+    except SinkError:
+        return ()  # the player says so when it opens one

@@ -67,6 +67,12 @@ class SinkChain:
             self._report(spare.name if spare else "none", False, "; ".join(problems))
         return None
 
+    def replace(self, sinks: Sequence[Sink]) -> None:
+        """Use other sinks from now on; the one in use is closed."""
+        self.close()
+        self._sinks = tuple(sinks)
+        self.problem = self._reported = None
+
     def give_up(self, sink: Sink) -> None:
         """Close a sink that failed while it was written to; the next attempts to open it are short."""
         self._failed_at.setdefault(sink.name, time.monotonic())

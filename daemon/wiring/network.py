@@ -124,13 +124,21 @@ def _start_listeners(house: House, gateway: Gateway, stack: AsyncExitStack) -> l
             text=house.tts.text,
             clock=house.clock,
             timeout=mqtt.render_timeout,
-            on_change=gateway.on_change,
+            on_change=partial(_remote_changed, house),
         )
         house.remote.listen(gateway.listen)
         house.renderer.remote = lambda: house.remote.speakers if house.remote else {}
         stack.callback(house.remote.close)
         topics += house.remote.topics
+    if house.discovery is not None and mqtt.discovers:
+        gateway.listen(mqtt.discovery.birth_topic, house.discovery.on_birth, retained=True)
+        topics.append(mqtt.discovery.birth_topic)
     return topics
+
+
+def _remote_changed(house: House) -> None:
+    house.gateway.on_change()
+    house.rediscover()  # their styles may be others
 
 
 def _on_connection(house: House, up: bool) -> None:
@@ -139,6 +147,8 @@ def _on_connection(house: House, up: bool) -> None:
         house.remote.on_connection(up)
     if up and house.render_server is not None:
         house.render_server.publish_voices()
+    if house.discovery is not None:
+        house.discovery.on_connection(up)
 
 
 async def _start_embedded_broker(house: House, stack: AsyncExitStack) -> bool:

@@ -139,6 +139,7 @@ async def start_schedule(house: House, stack: AsyncExitStack) -> None:
 def _take_over(house: House, entries: Sequence[Entry], calendar: Calendar) -> None:
     house.keeper.replace(house.agenda.alarms)
     house.scheduler.replace(entries, calendar)
+    house.rediscover()
 
 
 def _alarm_done(house: House, alarm: Alarm, dismissed: bool) -> None:

@@ -10,6 +10,7 @@ from daemon.config import Config, ConfigError, load_config
 from daemon.events import Event
 from daemon.house import House
 from daemon.logs import set_up_logging
+from daemon.wiring.choices import use_configuration
 from engine import DictionaryError
 
 _log = logging.getLogger("asagoe.service")
@@ -47,20 +48,16 @@ async def reload(house: House) -> None:
 async def _apply(house: House, new: Config) -> None:
     old = house.config
     fixed = [key for key in FIXED if getattr(old, key) != getattr(new, key)]
-    house.config = new.model_copy(update={key: getattr(old, key) for key in fixed})
+    house.file_config = new.model_copy(update={key: getattr(old, key) for key in fixed})
+    house.config = house.preferences.over(house.file_config)
     if new.remote_speakers != old.remote_speakers:
         fixed.append("speakers that other nodes speak")
     for name in set(old.own_speakers) - set(new.own_speakers):
         await asyncio.to_thread(house.tts.unload, name)
     await house.speakers.load(new)
-    house.renderer.configure(new.speaker_name, frozenset(new.speakers))
-    house.gateway.settings = new.announcements
-    house.announcer.set_queue_limit(new.announcements.max_queue)
-    house.announcer.set_volume_by_priority(new.announcements.volumes)
-    house.quiet.configure(house.config.quiet_plan)
+    use_configuration(house)
     if house.render_server is not None:
         house.render_server.publish_voices()
-    house.briefer.configure(new.briefings, new.announcements.defaults)
     subscribed = set(house.house_topics.filters)
     house.house_topics.want(house.briefer.topics)
     if not subscribed.issuperset(house.house_topics.filters):

@@ -18,9 +18,10 @@ from daemon.queue import AnnouncementQueue
 from daemon.quiet_keeper import QuietKeeper
 from daemon.renderer import Renderer
 from daemon.service.tasks import running
-from daemon.sinks import sinks_of
+from daemon.sinks import output_names
 from daemon.speakers import SpeakerKeeper
 from daemon.waiting import Waiting
+from daemon.wiring.choices import sinks_of
 from engine import TTS, DictionaryError
 
 _log = logging.getLogger("asagoe.service")
@@ -54,6 +55,7 @@ def _speakers_changed(house: House) -> None:
     if house.render_server is not None:
         house.render_server.publish_voices()
     house.gateway.publish_health()
+    house.rediscover()
 
 
 def start_renderer(house: House, stack: AsyncExitStack) -> None:
@@ -61,15 +63,17 @@ def start_renderer(house: House, stack: AsyncExitStack) -> None:
     cache = house.config.phrase_cache
     phrases = PhraseCache(phrase_folder(cache.folder), cache.max_mb * 1_000_000)
     house.renderer = Renderer(house.tts, phrases, house.config.speaker_name, frozenset(house.config.speakers))
+    house.renderer.default_style = lambda: house.preferences.style
     stack.callback(house.renderer.close)
 
 
-def start_player(house: House, stack: AsyncExitStack) -> None:
+async def start_player(house: House, stack: AsyncExitStack) -> None:
     """Start the player's thread, and find out at once whether there is a sound device."""
     audio = house.config.audio
     house.notifier.status(f"opening the sound device {audio.device}")
-    rate = next(iter(house.tts.speakers.values())).sample_rate
-    sinks = sinks_of(audio, rate)
+    # Only now: to read the list anew would end streams that are open.
+    house.outputs = await asyncio.to_thread(output_names, audio)
+    sinks = sinks_of(house)
     house.has_device = any(sink.continuous for sink in sinks)
     house.player = player = Player(
         sinks,

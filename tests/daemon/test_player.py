@@ -247,3 +247,44 @@ def test_shutting_down_ends_a_sound_within_a_moment(make_player):
     player.shut_down()
     assert time.monotonic() - before < 1.0
     assert not sink.is_open
+
+
+def test_other_sinks_take_the_next_sound_and_the_old_one_is_closed(make_player):
+    async def scenario():
+        old, new = MemorySink("old"), MemorySink("new", sample_rate=24_000)
+        told = []
+        player = make_player(old, keep_open=5.0, on_sink=lambda *report: told.append(report))
+        await play(player, Piece(tone(0.1), 0))
+        player.use([new, old])
+        outcome = await play(player, Piece(tone(0.1), 0))
+        assert outcome.sink == "new"
+        assert (old.closed, np.abs(new.samples).max() > 0.4) == (1, True)
+        assert told == [("old", True, None), ("new", True, None)]
+
+    asyncio.run(scenario())
+
+
+def test_the_sound_that_plays_ends_where_it_began_when_other_sinks_are_named(make_player):
+    async def scenario():
+        old, new = MemorySink("old", paced=True), MemorySink("new")
+        player = make_player(old)
+        playback = player.play("t", lambda: 1.0)
+        await playback.feed(Piece(tone(0.4), 0))
+        await asyncio.sleep(0.1)
+        player.use([new])
+        playback.complete()
+        outcome = await asyncio.wait_for(playback.outcome, 10)
+        assert (outcome.finished, outcome.sink, outcome.seconds) == (True, "old", pytest.approx(0.4))
+
+    asyncio.run(scenario())
+
+
+def test_a_chosen_sink_that_cannot_be_opened_leaves_the_sound_to_the_next(make_player):
+    async def scenario():
+        chosen, configured = MemorySink("chosen"), MemorySink("configured")
+        chosen.missing = True
+        player = make_player(MemorySink("first"))
+        player.use([chosen, configured])
+        assert (await play(player, Piece(tone(0.1), 0))).sink == "configured"
+
+    asyncio.run(scenario())

@@ -6,7 +6,8 @@ import pytest
 from daemon.announcement import Announcement
 from daemon.phrases import PhraseCache
 from daemon.renderer import Renderer
-from engine import TTS, Dictionary, DictionaryError, VoiceNotAvailableError, Word
+from engine import TTS, Dictionary, DictionaryError, Speaker, VoiceNotAvailableError, Word
+from tests.fakes.voice import ToneVoice
 
 SHORT = Dictionary((Word("謎町", "あまち"),))
 LONG = Dictionary((Word("謎町", "ながいながいながいながいなまえのまち"),))
@@ -142,3 +143,23 @@ def test_another_speaker_goes_on_for_one_that_does_not_wake_up(tts, renderer):
         assert heard[0].audio.duration > 0.5
 
     asyncio.run(scenario())
+
+
+def test_a_chosen_style_is_that_of_announcements_that_name_neither_speaker_nor_style(tmp_path):
+    with TTS() as tts:
+        for name in ("tone", "other"):
+            tts._speakers[name] = Speaker(name, ToneVoice(), tts.text)
+        renderer = Renderer(tts, PhraseCache(tmp_path, 0), "tone", frozenset({"tone", "other", "away"}))
+        renderer.default_style = lambda: "Happy"
+
+        def style(**fields):
+            job = asyncio.run(renderer.plan(replace(announcement(), **fields)))
+            return job.plan.segments[0].options.style
+
+        assert style() == "Happy"
+        assert style(options={"style": "Normal"}) == "Normal"
+        assert style(speaker="other") is None
+        assert style(speaker="away") is None
+        renderer.default_style = lambda: "Gone"
+        assert style() is None
+        renderer.close()

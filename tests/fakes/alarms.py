@@ -73,10 +73,14 @@ class FakeClips:
 
     def __init__(self):
         self.prepared, self.forgotten = [], []
+        self.sounds = []
         self.problem = None
 
     def prepare(self, alarm, moment, late=timedelta()):
         self.prepared.append((alarm.id, f"{moment:%H:%M:%S}", round(late.total_seconds())))
+
+    def prepare_sound(self, alarm, sound):
+        self.sounds.append(sound)
 
     def get(self, alarm):
         return Ready(SPEECH) if self.problem is None else Ready(BELL, self.problem)

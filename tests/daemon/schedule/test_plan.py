@@ -42,6 +42,17 @@ def test_a_vacation_includes_its_first_and_last_local_date():
     assert plan(exceptions, rule=early) == [(10, None), (11, why), (12, why), (13, None)]
 
 
+def test_of_a_long_vacation_the_beginning_is_told_and_then_its_end():
+    """One that lasts until it is switched off (the last date there is) must not be counted through to its end."""
+    ten_years = Exceptions(vacation=Vacation(date(2026, 8, 11), date(2036, 8, 11)))
+    found = list(islice(planned(SEVEN, ten_years, START, Calendar(TOKYO)), 202))
+    assert [item.reason is None for item in found] == [True, *[False] * 200, True]
+    assert found[-1].due == datetime(2036, 8, 12, 7, tzinfo=TOKYO).astimezone(UTC)
+    endless = Exceptions(vacation=Vacation(date(2026, 8, 9), date.max))
+    assert len(list(planned(SEVEN, endless, START, Calendar(TOKYO)))) == 200
+    assert next_planned(SEVEN, endless, START, Calendar(TOKYO)) is None
+
+
 def test_one_may_stay_awake_on_vacation():
     exceptions = Exceptions(vacation=Vacation(date(2026, 8, 11), date(2026, 8, 12)), ignores_vacation=True)
     assert plan(exceptions) == [(10, None), (11, None), (12, None), (13, None)]
