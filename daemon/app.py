@@ -37,9 +37,12 @@ from daemon.commands import Commands
 from daemon.config import Config, ConfigError, ScheduleEntryConfig, dictionary_path, load_config
 from daemon.errors import UnavailableError
 from daemon.events import Event, Events
+from daemon.feed import Feed
 from daemon.folders import phrase_folder, state_folder
 from daemon.health import PERIOD, Health
+from daemon.history import History
 from daemon.http.backend import Backend, Coming
+from daemon.http.doctor import doctor_of
 from daemon.http.server import HttpServer
 from daemon.logs import set_up_logging
 from daemon.mqtt.address import broker_address
@@ -116,6 +119,10 @@ class Service:
         self._greet = greet
         self._stop = asyncio.Event()
         self._bus = Events()
+        self._feed = Feed()
+        self._history = History(self._clock)
+        self._bus.listen(self._history.on_event)
+        self._bus.listen(self._feed.on_event)
         self._audio: dict[str, Any] = {"sink": None, "audible": None, "problem": None}
         self._background = Background()
         self._reloading = asyncio.Lock()
@@ -253,6 +260,7 @@ class Service:
             kept=self._kept,
         )
         announcer.set_volume_by_priority(self.config.announcements.volumes)
+        announcer.on_sound = self._history.on_sound
         self._quiet.attach(announcer)
         self._announcing = await stack.enter_async_context(running(announcer.run(), "announcer"))
         return announcer
@@ -302,7 +310,7 @@ class Service:
         self._gateway = gateway
         self._bus.listen(gateway.on_event)
         self._bus.listen(self._health.on_event)
-        self._announcer.on_change = self._quiet.on_change = gateway.on_change
+        self._announcer.on_change = self._quiet.on_change = self._changed
         mqtt = self.config.mqtt
         if mqtt.broker == "none":
             return gateway
@@ -501,6 +509,13 @@ class Service:
             ],
             dictionary=self._dictionary_file,
             state_folder=state_folder(),
+            commands=self.commands,
+            agenda=self._agenda,
+            briefer=self._briefer,
+            history=self._history,
+            feed=self._feed,
+            speaker=lambda: self.config.speaker_name,
+            doctor=doctor_of(self._path),
         )
         server = HttpServer(self.config.http, backend)
         try:
@@ -567,7 +582,7 @@ class Service:
         return {**self._speakers.problems, **(self._remote.problems if self._remote else {})}
 
     def _speakers_changed(self) -> None:
-        self._gateway.on_change()
+        self._changed()
         if self._server is not None:
             self._server.publish_voices()
         self._gateway.publish_health()
@@ -578,6 +593,7 @@ class Service:
     def _changed(self) -> None:
         if hasattr(self, "_gateway"):
             self._gateway.on_change()
+        self._feed.on_change()
 
     def _plan(self, entries: Sequence[Entry], calendar: Calendar) -> None:
         self._keeper.replace(self._agenda.alarms)
