@@ -28,7 +28,6 @@ _STRETCH = 0.01
 _ABOUT = frozenset(
     {events.ACCEPTED, events.QUEUED, events.STARTED, events.INTERRUPTED, events.DEFERRED, *events.TERMINAL}
 )
-_NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Outline:
@@ -76,7 +75,7 @@ class _Entry:
     origin: str | None = None
     outcome: str | None = None
     reason: str | None = None
-    facts: Mapping[str, Any] = _NO_FACTS
+    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     outline: Outline = field(default_factory=Outline)
     rounds: int = 1
 

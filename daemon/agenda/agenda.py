@@ -160,7 +160,7 @@ class Agenda:
     def change(self, alarm_id: str, keys: Mapping[str, Any]) -> Alarm:
         """Give some keys of an alarm other values; of one of the configuration only its times, ``at``.
 
-        None gives a key its default back. It stays on or off as it is; an occurrence that was skipped is not skipped any more.
+        None gives a key its default back. It stays on or off as it is; what was skipped once is skipped no more.
 
         Raises:
             RequestError: there is none, or it cannot be so.

@@ -148,6 +148,8 @@ async def put_alarm(context: InContext, alarm_id: Id, definition: Definition) ->
 async def change_alarm(context: InContext, alarm_id: Id, change: AlarmChange) -> AlarmModel:
     """Give some keys other values; null gives a key its default back."""
     keys = {name: getattr(change, name) for name in change.model_fields_set}
+    if keys.get("days") == []:
+        keys["days"] = None
 
     def work() -> AlarmModel:
         _alarm(context.backend, alarm_id)

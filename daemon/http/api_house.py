@@ -187,14 +187,11 @@ async def next_section(context: InContext) -> Done:
     return Done.of(await context.backend.command("do/next_section"))
 
 
-@router.get("/api/doctor", responses=problems(401, 403, 404))
+@router.get("/api/doctor", responses=problems(401, 403))
 async def doctor(context: InContext) -> list[Finding]:
     """Examine everything, without a sound; may take a minute. One at a time."""
-    examine = context.backend.doctor
-    if examine is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, "this installation has no doctor")
     async with context.examining:
-        found: list[dict[str, Any]] = list(await asyncio.to_thread(examine))
+        found: list[dict[str, Any]] = list(await asyncio.to_thread(context.backend.doctor))
     return [Finding.model_validate(finding) for finding in found]
 
 

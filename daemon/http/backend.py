@@ -57,7 +57,7 @@ class Backend:
         feed: what happens. [loop]
         speaker: name of the default speaker. [loop]
         doctor: examines everything, in any thread, and gives what was found as JSON objects with the keys `check`,
-            `level` (ok, warn, fail), `finding` and `remedy`; None where there is no doctor.
+            `level` (ok, warn, fail), `finding` and `remedy`.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -76,7 +76,7 @@ class Backend:
     history: History
     feed: Feed
     speaker: Callable[[], str]
-    doctor: Callable[[], list[dict[str, str | None]]] | None = None
+    doctor: Callable[[], list[dict[str, str | None]]]
 
     async def on_loop(self, work: Callable[[], _T]) -> _T:
         """Do something on the service's loop; what it raises is raised here."""
