@@ -73,6 +73,7 @@ class _Entry:
     at: datetime
     text: str = ""
     origin: str | None = None
+    stage: str = events.ACCEPTED
     outcome: str | None = None
     reason: str | None = None
     facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -87,6 +88,7 @@ class _Entry:
             "at": self.at.isoformat(timespec="seconds"),
             "text": self.text,
             "origin": self.origin,
+            "stage": self.stage,
             "outcome": self.outcome,
             "reason": self.reason,
             "speaker": self.facts.get("speaker"),
@@ -121,6 +123,7 @@ class History:
         if event.type not in _ABOUT or event.id is None:
             return
         entry = self._entry(event.id)
+        entry.stage = event.type
         if event.type == events.ACCEPTED:
             entry.text = str(event.details.get("text", ""))[:LONGEST_TEXT]
             entry.origin = event.details.get("origin")

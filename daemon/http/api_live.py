@@ -33,6 +33,7 @@ class Announced(BaseModel):
     at: str = Field(description="when it came in, ISO 8601")
     text: str
     origin: str | None = Field(description="mqtt, schedule, alarm, briefing, http or cli")
+    stage: str = Field(description="its last event, such as accepted, queued, started, deferred or finished")
     outcome: str | None = Field(description="finished, failed, dropped, expired or missed; null while it is under way")
     reason: str | None
     speaker: str | None

@@ -25,8 +25,9 @@ function showNow(state, said) {
     state.queue > 0 && h("p", { class: "hint" }, t("waiting", { n: state.queue })),
   ]);
   const command = (name) => () => ask("POST", "/api/commands", { command: `do/${name}` });
-  fillIfNew($("now-buttons"), [Boolean(state.current || state.queue), currentLanguage()], () =>
-    state.current || state.queue
+  const rings = state.ringing.length > 0; // then its own buttons are what is wanted
+  fillIfNew($("now-buttons"), [Boolean(state.current || state.queue), rings, currentLanguage()], () =>
+    rings ? [] : state.current || state.queue
       ? ["stop", "skip"].map((name) => button(t(name), command(name), { data: { key: name } }))
       : [button(t("replay"), command("replay"), { class: "plain", data: { key: "replay" } })]);
 }
@@ -58,7 +59,7 @@ function showSettings(state) {
         onchange: () => change({ quiet_mode: mode }) }),
       h("span", {}, t(`quiet_${mode}`)))));
   const quiet = !state.quiet ? "" : state.quiet_until ? t("quiet_until", { time: moment(state.quiet_until, state.clock) }) : t("quiet_now");
-  const waits = state.deferred ? t("deferred", { n: state.deferred }) : "";
+  const waits = state.deferred ? t("deferred_count", { n: state.deferred }) : "";
   $("quiet-note").textContent = [quiet, waits].filter(Boolean).join(" ");
   const vacation = state.vacation;
   const open = vacation?.until?.startsWith("9999");
@@ -122,7 +123,7 @@ async function preview() {
     !found.text && h("p", { class: "hint" }, t("nothing_to_say")),
     h("ul", { class: "list" }, found.sections.map((part) => h("li", { data: { section: part.section } },
       h("div", {}, h("span", { class: "tag" }, part.section), " ", part.text || ""),
-      h("div", { class: part.text ? "meta" : "tag warn" }, why(part))))));
+      h("div", { class: part.text ? "meta" : "warned" }, why(part))))));
 }
 
 function why(part) {
