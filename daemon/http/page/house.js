@@ -5,10 +5,13 @@ import { plain } from "./alarms.js";
 import { $, button, during, failed, fill, fillIfNew, h, told } from "./dom.js";
 import { age, currentLanguage, dateInWords, moment, t } from "./words.js";
 
+const HELD = 1000; // milliseconds for which a slider that is being moved is left alone
 let turning = 0;
+let latest = null;
 
 /** Show the state: what is being said, what rings, and the settings. */
 export function showState(state, said) {
+  latest = state;
   $("node").textContent = state.node;
   $("version").textContent = `Asagoe ${state.version} · ${state.node} · ${state.timezone}`;
   showNow(state, said);
@@ -48,7 +51,7 @@ function banner(id, text, rings) {
 }
 
 function showSettings(state) {
-  if (Date.now() - turning > 1000) {
+  if (Date.now() - turning >= HELD) {
     $("volume").value = state.volume;
     $("volume-shown").textContent = state.volume;
   }
@@ -77,6 +80,7 @@ export function setUpHouse() {
     $("volume-shown").textContent = $("volume").value;
     clearTimeout(timer);
     timer = setTimeout(() => change({ volume: Number($("volume").value) }), 200);
+    setTimeout(() => latest && showSettings(latest), HELD + 50); // what was told meanwhile was not shown
   };
   $("mute").onchange = () => change({ mute: $("mute").checked });
   $("vacation").onsubmit = (event) => {
