@@ -225,7 +225,7 @@ def test_settings_are_those_of_the_house_whoever_changes_them(open_page):
     becomes(page, "document.getElementById('volume-shown').textContent", "72")
     page.get_by_role("switch", name="消音").check()
     wait_for(lambda: house.listener.state().get("mute") is True, 10, "mute by MQTT")
-    page.locator("#quiet").get_by_text("静かに").click()
+    page.locator("#quiet").get_by_label("静かに").check()
     page.get_by_text("いまは静かな時間です。").wait_for()
     page.locator("#vacation-from").fill("2030-12-28")
     page.locator("#vacation-until").fill("2031-01-03")

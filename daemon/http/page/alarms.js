@@ -123,7 +123,8 @@ function openDialog(item) {
   $("alarm-time").value = shown.join(", ");
   fill($("alarm-repeat"), ["once", "daily", "workdays", "chosen", "custom"].map((name) =>
     h("option", { value: name, selected: name === repeat }, t(name))));
-  const chosen = (item && daysNamed(item.days)) || ["mon", "tue", "wed", "thu", "fri"];
+  const named = (item && daysNamed(item.days)) || [];
+  const chosen = named.length ? named : ["mon", "tue", "wed", "thu", "fri"];
   const legend = $("alarm-days").querySelector("legend");
   fill($("alarm-days"), legend, weekdays().map(([day, name]) =>
     h("label", {}, h("input", { type: "checkbox", name: "day", value: day, checked: chosen.includes(day) }), h("span", {}, name))));
@@ -169,6 +170,7 @@ function changed(item, keys) {
 
 async function save() {
   const keys = written();
+  if ($("alarm-repeat").value === "chosen" && !keys.days.length) throw new Error(t("choose_days")); // none would mean all
   if (edited) {
     const change = edited.made_here ? changed(edited, keys) : { at: keys.at };
     if (Object.keys(change).length) await ask("PATCH", path`/api/alarms/${edited.id}`, change);

@@ -43,6 +43,7 @@ const WORDS = {
   daily: ["毎日", "every day"],
   workdays: ["平日(祝日を除く)", "workdays (without holidays)"],
   chosen: ["曜日を選ぶ", "on chosen days"],
+  choose_days: ["曜日を選んでください。", "Choose at least one day."],
   custom: ["そのほか", "other"],
   days_words: ["日の指定(例: 第2土曜、2026-12-24)", "Days (such as 2nd sat, 2026-12-24)"],
   name: ["名前", "Name"],
