@@ -25,7 +25,7 @@ from daemon.renderer import Renderer
 from daemon.saying import Saying
 from daemon.timings import Timings
 from daemon.waiting import Waiting
-from engine import EngineError
+from engine import Audio, EngineError
 
 _log = logging.getLogger("asagoe.announcer")
 _journal = logging.getLogger("asagoe.announcement")
@@ -51,6 +51,9 @@ class Announcer:
         quiet: keeps the quiet hours; None for none.
         kept: keeps what was accepted over a restart, or None.
         on_change: called after every change of what ``state`` says.
+
+    Attributes:
+        on_sound: called with an announcement and each stretch of its sound, when that is handed to the player.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Announcer:
         self._quiet = quiet
         self._kept = kept
         self.on_change = on_change
+        self.on_sound: Callable[[Announcement, Audio], None] = lambda _announcement, _audio: None
         self._current: Saying | None = None
         self._last: Announcement | None = None
         self._held: Item | None = None
@@ -334,6 +338,7 @@ class Announcer:
             gain=self._gain(announcement),
             on_started=started,
             on_fed=self._look_ahead,
+            on_sound=lambda audio: self.on_sound(announcement, audio),
         )
 
     async def _say(self, current: Saying) -> None:

@@ -15,7 +15,9 @@ from daemon.clock import Clock
 from daemon.commands import Commands
 from daemon.config import Config
 from daemon.events import Events
+from daemon.feed import Feed
 from daemon.health import Health
+from daemon.history import History
 from daemon.homeassistant.discovery import Discovery
 from daemon.last_said import LastSaid
 from daemon.mqtt.gateway import Gateway
@@ -83,6 +85,10 @@ class House:
         self.bus = Events()
         self.background = Background()
         self.commands = Commands()
+        self.feed = Feed()
+        self.history = History(clock)
+        self.bus.listen(self.history.on_event)
+        self.bus.listen(self.feed.on_event)
         self.audio: dict[str, Any] = {"sink": None, "audible": None, "problem": None}
         self.broker: Broker | None = None
         self.render_server: RenderServer | None = None
@@ -127,6 +133,7 @@ class House:
         """What ``snapshot`` says has changed."""
         if hasattr(self, "gateway"):  # alarms and the schedule are made before it
             self.gateway.on_change()
+        self.feed.on_change()
 
     def rediscover(self) -> None:
         """What Home Assistant is told of may have changed."""

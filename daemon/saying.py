@@ -16,6 +16,7 @@ from daemon.player import Player
 from daemon.queue import Item
 from daemon.renderer import Job, Renderer
 from daemon.timings import Timings
+from engine import Audio
 
 _T = TypeVar("_T")
 
@@ -47,6 +48,7 @@ class Saying:
         gain: asked for each block, in the player's thread: amplitude factor.
         on_started: called with details when its first sample was written.
         on_fed: called when its last sentence was handed to the player: the next announcement can be rendered.
+        on_sound: called with each stretch of sound that is handed to the player.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Saying:
         gain: Callable[[], float],
         on_started: Callable[[dict[str, Any]], None],
         on_fed: Callable[[], None],
+        on_sound: Callable[[Audio], None] = lambda _: None,
     ) -> None:
         self.item = item
         self.timings = item.timings or Timings(item.announcement.received_at)
@@ -72,6 +75,7 @@ class Saying:
         self._gain = gain
         self._on_started = on_started
         self._on_fed = on_fed
+        self._on_sound = on_sound
         self._playback: Playback | None = None
         self._job: Job | Clip | None = None
         self._going_on_at: int | None = None
@@ -201,10 +205,12 @@ class Saying:
         """Hand pieces to the player, one sentence ahead."""
         for piece in opening:
             await playback.feed(piece)
+            self._on_sound(piece.audio)
         async for piece in rest:
             if playback.stopped:
                 return
             await playback.feed(piece)
+            self._on_sound(piece.audio)
         playback.complete()
         self._on_fed()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
@@ -15,6 +16,7 @@ from daemon.alarms.made import check_room, made_alarm, normalised
 from daemon.chimes import chime_names
 from daemon.clock import Clock
 from daemon.config import Config, ScheduleEntryConfig
+from daemon.config.values import parse_time_of_day
 from daemon.errors import RequestError
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.entries import schedule_of
@@ -68,6 +70,7 @@ class Agenda:
         self._on_plan = on_plan
         self._changes = Changes(records)
         self._configured: dict[str, Definition] = {}
+        self._written: dict[str, Mapping[str, Any]] = {}
         self._made: dict[str, Alarm] = {}
         self._config: Config | None = None
         self._calendar: Calendar | None = None
@@ -76,7 +79,13 @@ class Agenda:
         """Take over a configuration."""
         self._config, self._calendar = config, config.calendar
         alarms: dict[str, Definition] = {name: item.alarm(name) for name, item in config.alarms.items()}
-        self._configured = {**alarms, **schedule_of(config)}
+        schedule = schedule_of(config)
+        self._configured = {**alarms, **schedule}
+        self._written = {
+            name: item.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            for items in (config.alarms, schedule)
+            for name, item in items.items()
+        }
         self._made = {}
         for name, definition in self._records.all(_TABLE).items():
             if name in self._configured:
@@ -106,6 +115,19 @@ class Agenda:
     def items(self) -> Mapping[str, Definition]:
         """All alarms and schedule entries, by id."""
         return MappingProxyType(self._configured | self._made)
+
+    def written(self, entry_id: str) -> Mapping[str, Any]:
+        """The keys of an alarm or entry as it was written, fit for JSON; changes of its times are not in them."""
+        kept = self._records.all(_TABLE).get(entry_id) if entry_id in self._made else None
+        return self._written.get(entry_id, {}) if kept is None else MappingProxyType(dict(kept))
+
+    def times(self, entry_id: str) -> tuple[str, ...]:
+        """The times of day at which an alarm or entry is due, as text, with what people changed.
+
+        Raises:
+            RequestError: there is none.
+        """
+        return shown_times(self._changes.rule(entry_id, _rule(self._known(entry_id))).times)
 
     def coming(self) -> list[Coming]:
         """What comes next of everything, in the order of the configuration."""
@@ -139,6 +161,31 @@ class Agenda:
         self._records.put(_TABLE, alarm_id, kept)
         self._plan()
         return alarm
+
+    def change(self, alarm_id: str, keys: Mapping[str, Any]) -> Alarm:
+        """Give some keys of an alarm other values; of one of the configuration only its times, ``at``.
+
+        None gives a key its default back. It stays on or off as it is; what was skipped once is skipped no more.
+
+        Raises:
+            RequestError: there is none, or it cannot be so.
+        """
+        alarm = self.alarms.get(alarm_id)
+        if alarm is None:
+            raise RequestError(self._unknown(alarm_id, "alarm"))
+        if alarm_id in self._configured:
+            if keys.keys() != {"at"}:
+                message = f"{alarm_id!r} is in the configuration; only its time can be changed here"
+                raise RequestError(message)
+            self.set_times(alarm_id, parse_times(keys["at"]))
+            return alarm
+        enabled = self._changes.of(alarm_id).enabled
+        own = {"at": list(self.times(alarm_id))} if self._changes.of(alarm_id).times is not None else {}
+        wanted = dict(self.written(alarm_id)) | own | dict(keys)
+        changed = self.make(alarm_id, {key: value for key, value in wanted.items() if value is not None})
+        if enabled is not None:
+            self.enable(alarm_id, enabled)
+        return changed
 
     def remove(self, alarm_id: str) -> None:
         """Remove an alarm that was made at run time.
@@ -292,6 +339,20 @@ class Agenda:
     def _unknown(self, entry_id: str, what: str) -> str:
         known = ", ".join(self.items) or "none"
         return f"there is no {what} {entry_id[:80]!r}; there are {known}"
+
+
+def parse_times(value: object) -> list[time]:
+    """Times of day of a text, or of a list of texts, each once and in order.
+
+    Raises:
+        RequestError: one is none.
+    """
+    words = value if isinstance(value, list) else re.split(r"[,\s]+", str(value).strip())
+    try:
+        return sorted({parse_time_of_day(word) for word in words})
+    except ValueError as error:
+        message = f"time: {error}"
+        raise RequestError(message) from error
 
 
 def _rule(item: Definition) -> Rule:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import date, time, timedelta
+from datetime import date, timedelta
 from typing import Any
 
-from daemon.agenda.agenda import Agenda
+from daemon.agenda.agenda import Agenda, parse_times
 from daemon.alarms.keeper import AlarmKeeper
 from daemon.commands import Commands
-from daemon.config.values import parse_duration, parse_time_of_day
+from daemon.config.values import parse_duration
 from daemon.errors import RequestError
 from daemon.mqtt.strict import parse_json
 from daemon.requests import parse_switch
@@ -98,7 +98,7 @@ class AgendaCommands:
         self._agenda.skip(entry_id, parse_switch(text, "skip"))
 
     def _set_times(self, text: str, entry_id: str) -> None:
-        self._agenda.set_times(entry_id, _times(text))
+        self._agenda.set_times(entry_id, parse_times(text))
 
     def _set_vacation(self, text: str) -> None:
         self._agenda.set_vacation(parse_vacation(text, self._agenda.today()))
@@ -155,15 +155,6 @@ def _length(word: str) -> timedelta | None:
         message = f"snooze: from 10 seconds to 3 hours are expected, got {word[:40]!r}"
         raise RequestError(message)
     return timedelta(seconds=seconds)
-
-
-def _times(text: str) -> list[time]:
-    try:
-        times = [parse_time_of_day(part) for part in re.split(r"[,\s]+", text.strip())]
-    except ValueError as error:
-        message = f"time: {error}"
-        raise RequestError(message) from error
-    return sorted(set(times))
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -99,6 +99,23 @@ class Briefer:
         """The topics of the house that they ask for."""
         return tuple(dict.fromkeys(topic for plan in self._plans.values() for topic in plan.topics))
 
+    @property
+    def sections(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """By the name of a briefing, name and kind of each of its sections."""
+        return {
+            name: tuple((planned.id, planned.config.keys.kind) for planned in plan.sections)
+            for name, plan in self._plans.items()
+        }
+
+    async def preview(self, name: str) -> Composed:
+        """Fetch and compose a briefing as of now, and say nothing.
+
+        Raises:
+            RequestError: there is no such briefing.
+        """
+        plan, now = self._plan(name), self._clock.now()
+        return compose(await self._gatherer.gather(plan, now), self._gatherer.surroundings(plan, now))
+
     async def prepare(self, name: str, due: datetime, over: Mapping[str, Any] | None = None) -> None:
         """Fetch, compose and render a briefing before it is due. Nothing of it can fail, only be left out.
 

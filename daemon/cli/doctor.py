@@ -48,26 +48,15 @@ def _arguments(explicit: Path | None, *, play: bool, as_json: bool) -> list[str]
 
 def _examine(explicit: Path | None, *, play: bool) -> Iterator[tuple[str, list[Finding]]]:
     from daemon.config import ConfigError, find_config, load_config
-    from daemon.doctor import broker, machine, service, sound, voices
-    from daemon.doctor.findings import Patient, Section, examine
+    from daemon.doctor.findings import Patient, examine
+    from daemon.doctor.sections import SECTIONS
 
     path = find_config(explicit)
     try:
         config = load_config(path)
     except ConfigError:  # the first check says what is wrong with it; the others do with what they have
         config = None
-    sections = [
-        Section("configuration", service.check_configuration),
-        Section("service", service.check_service),
-        Section("sound", sound.check_sound, timeout=20.0),
-        Section("voices", voices.check_voices, timeout=60.0),
-        Section("broker", broker.check_broker, timeout=40.0),
-        Section("clock", machine.check_clock),
-        Section("memory", machine.check_memory),
-        Section("disk", machine.check_disk),
-        Section("folders", machine.check_folders),
-    ]
-    yield from examine(Patient(config, path, play=play), sections)
+    yield from examine(Patient(config, path, play=play), SECTIONS)
 
 
 def _show(examined: Iterator[tuple[str, list[Finding]]], *, as_json: bool) -> int:

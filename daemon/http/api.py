@@ -14,7 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.http.context import Context, InContext
-from daemon.http.problems import PROBLEM
+from daemon.http.own import problems
 from daemon.http.voicevox_models import Rate, Text
 from daemon.http.wave import header, pcm
 from daemon.http.work import unless_gone
@@ -24,25 +24,6 @@ from engine import OPTION_RANGES, Audio, Segment, UnknownSpeakerError, __version
 from engine.audio import concatenate
 
 router = APIRouter()
-
-
-class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-
-
-def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {
-        status: {
-            "description": HTTPStatus(status).phrase,
-            "content": {PROBLEM: {"schema": Problem.model_json_schema()}},
-        }
-        for status in statuses
-    }
 
 
 def _option(name: str) -> Any:
@@ -85,7 +66,7 @@ class Occurrence(BaseModel):
     "/api/announce",
     status_code=HTTPStatus.ACCEPTED,
     tags=["Asagoe"],
-    responses=_problems(401, 403, 413, 422),
+    responses=problems(401, 403, 413, 422),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -117,7 +98,7 @@ async def announce(request: Request, context: InContext) -> Announced:
     response_class=Response,
     responses={
         200: {"content": {"audio/wav": {"schema": {"type": "string", "format": "binary"}}}},
-        **_problems(401, 403, 404, 413, 422, 503),
+        **problems(401, 403, 404, 413, 422, 503),
     },
 )
 async def say(request: Request, context: InContext, body: SayRequest) -> Response:
@@ -162,13 +143,13 @@ def _spoken(context: Context, job: Job, segment: Segment) -> Audio:
     return concatenate([spoken.audio, Audio.silence(spoken.pause, spoken.audio.sample_rate)])
 
 
-@router.get("/api/state", tags=["Asagoe"], responses=_problems(401, 403))
+@router.get("/api/state", tags=["Asagoe"], responses=problems(401, 403))
 async def state(context: InContext) -> dict[str, Any]:
     """What the node does: as the retained topic `…/state`."""
     return dict(await context.backend.on_loop(context.backend.snapshot))
 
 
-@router.get("/api/next", tags=["Asagoe"], responses=_problems(401, 403, 422))
+@router.get("/api/next", tags=["Asagoe"], responses=problems(401, 403, 422))
 async def coming(
     context: InContext, count: Annotated[int, Query(ge=1, le=100, description="so many at most")] = 10
 ) -> list[Occurrence]:
@@ -187,7 +168,7 @@ async def health(request: Request, context: InContext) -> dict[str, Any]:
     return answer
 
 
-@router.get("/metrics", tags=["Asagoe"], response_class=PlainTextResponse, responses=_problems(401, 403))
+@router.get("/metrics", tags=["Asagoe"], response_class=PlainTextResponse, responses=problems(401, 403))
 async def metrics(context: InContext) -> Response:
     """Numbers for Prometheus."""
     backend = context.backend

@@ -14,6 +14,11 @@ from starlette.middleware.cors import CORSMiddleware
 from daemon.config.http import HttpConfig
 from daemon.http import (
     api,
+    api_agenda,
+    api_house,
+    api_live,
+    api_words,
+    page,
     voicevox_dictionary,
     voicevox_info,
     voicevox_query,
@@ -22,6 +27,7 @@ from daemon.http import (
 from daemon.http.backend import Backend
 from daemon.http.context import Context
 from daemon.http.guard import Guard, Rules
+from daemon.http.live import Live
 from daemon.http.metrics import MeasuredApp, RequestMetrics
 from daemon.http.presets import Presets
 from daemon.http.problems import add_error_handlers
@@ -46,9 +52,16 @@ def make_app(backend: Backend, config: HttpConfig) -> FastAPI:
         """What belongs to the server's loop is made on it."""
         presets = Presets(backend.state_folder / "presets.json")
         work = Work(backend.renderer, config.max_waiting)
-        app.state.context = Context(backend, work, presets, metrics)
-        app.state.stop_soon = partial(asyncio.get_running_loop().call_soon_threadsafe, work.stop)
+        watching = Live(backend)
+        app.state.context = Context(backend, work, presets, watching, metrics)
+
+        def stop() -> None:
+            work.stop()
+            watching.stop()
+
+        app.state.stop_soon = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
         yield
+        watching.stop()
         del app.state.context
 
     bearer = Depends(HTTPBearer(auto_error=False, description="the token of the configuration, where it has one"))
@@ -63,7 +76,12 @@ def make_app(backend: Backend, config: HttpConfig) -> FastAPI:
     )
     app.state.rules = rules
     for router in (
+        page.router,
         api.router,
+        api_agenda.router,
+        api_house.router,
+        api_words.router,
+        api_live.router,
         voicevox_query.router,
         voicevox_synthesis.router,
         voicevox_info.router,
@@ -77,7 +95,7 @@ def make_app(backend: Backend, config: HttpConfig) -> FastAPI:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=config.origins,
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["X-Asagoe-Ignored"],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated
@@ -9,6 +10,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Query, Request
 
 from daemon.http.backend import Backend
+from daemon.http.live import Live
 from daemon.http.metrics import RequestMetrics
 from daemon.http.presets import Presets
 from daemon.http.styles import Style, styles_of
@@ -25,12 +27,18 @@ class Context:
         work: what is synthesized for clients.
         presets: of VOICEVOX clients.
         metrics: of requests.
+        live: tells clients what happens.
+        previewing: held by who composes a briefing.
+        examining: held by the doctor.
     """
 
     backend: Backend
     work: Work
     presets: Presets
+    live: Live
     metrics: RequestMetrics = field(default_factory=RequestMetrics)
+    previewing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    examining: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def styles(self) -> list[Style]:

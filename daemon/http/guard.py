@@ -20,10 +20,11 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from daemon.config.http import HttpConfig
+from daemon.http.page import PATHS
 from daemon.http.problems import problem
 
-_OPEN = frozenset({"/health"})
-"""Paths that need no token; without it they tell only that the service is there."""
+_OPEN = frozenset({"/health", *PATHS})
+"""Paths that need no token: the page's files, and `/health`, which without it tells only that the service is there."""
 _READS = frozenset({"GET", "HEAD"})
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Body, HTTPException, Query
 from fastapi import Path as InPath
 from fastapi.responses import Response
 
-from daemon.dictionary_file import edit_dictionary
-from daemon.http.context import Context, InContext
+from daemon.http.context import InContext
+from daemon.http.dictionary import edit, words_of
 from daemon.http.styles import word_uuid
 from daemon.http.voicevox_models import UserDictWord, WordType
-from engine import Dictionary, DictionaryError, Word, load_dictionary
+from engine import Dictionary, Word
 from engine.text.characters import fold
 from engine.text.dictionary import (
     PARTS_OF_SPEECH,
@@ -58,11 +55,7 @@ WordUuid = Annotated[str, InPath(max_length=64)]
 @router.get("/user_dict")
 async def user_dict(context: InContext) -> dict[str, UserDictWord]:
     """The words of the dictionary, by UUID; a surface has one word."""
-    path = context.backend.dictionary()
-    if path is None:
-        return {}
-    dictionary = await asyncio.to_thread(_load, path)
-    return {_uuid(word.surface): _model(word) for word in dictionary.words}
+    return {_uuid(word.surface): _model(word) for word in await words_of(context)}
 
 
 @router.post("/user_dict_word")
@@ -76,7 +69,7 @@ async def add_user_dict_word(
 ) -> str:
     """Add a word, or change the one of that surface; it is read at once. The answer is its UUID."""
     word = _word(surface, pronunciation, accent_type, word_type, priority)
-    await _edit(context, lambda text, source: with_word(text, word, source))
+    await edit(context, lambda text, source: with_word(text, word, source))
     return _uuid(surface)
 
 
@@ -99,13 +92,13 @@ async def rewrite_user_dict_word(
             text = without_word(text, old.surface, source)
         return with_word(text, word, source)
 
-    await _edit(context, change)
+    await edit(context, change)
 
 
 @router.delete("/user_dict_word/{word_uuid}", status_code=204, response_class=Response)
 async def delete_user_dict_word(context: InContext, word_uuid: WordUuid) -> None:
     """Take a word out."""
-    await _edit(
+    await edit(
         context,
         lambda text, source: without_word(text, _found(parse_dictionary(text, source), word_uuid).surface, source),
     )
@@ -125,50 +118,7 @@ async def import_user_dict(
         wanted = [word for word in given if override or _uuid(word.surface) not in known]
         return with_words(text, wanted, source) if wanted else text
 
-    await _edit(context, change)
-
-
-async def _edit(context: Context, change: Callable[[str, str], str]) -> None:
-    """Change the dictionary's file and read it at once; what cannot be compiled or written changes nothing."""
-    path = context.backend.dictionary()
-    if path is None:
-        detail = "no dictionary is configured; add the line dictionary: dictionary.yaml to the configuration"
-        raise HTTPException(HTTPStatus.CONFLICT, detail)
-    tts = context.backend.tts
-
-    def use(text: str) -> str:
-        changed = change(text, path.name)
-        tts.use_dictionary(parse_dictionary(changed, path.name))
-        return changed
-
-    def work() -> None:
-        try:
-            edit_dictionary(path, use, create=True)
-        except OSError:
-            tts.use_dictionary(load_dictionary(path) if path.exists() else None)
-            raise
-
-    async with context.work.editing:
-        try:
-            await asyncio.to_thread(work)
-        except DictionaryError as error:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _without_folder(str(error), path)) from error
-        except OSError as error:
-            detail = f"the dictionary {path.name} cannot be written: {error.strerror}"
-            raise HTTPException(HTTPStatus.CONFLICT, detail) from error
-
-
-def _load(path: Path) -> Dictionary:
-    if not path.exists():
-        return Dictionary()
-    try:
-        return load_dictionary(path)
-    except DictionaryError as error:
-        raise HTTPException(HTTPStatus.CONFLICT, _without_folder(str(error), path)) from error
-
-
-def _without_folder(message: str, path: Path) -> str:
-    return message.replace(str(path), path.name)
+    await edit(context, change)
 
 
 def _uuid(surface: str) -> str:

@@ -47,7 +47,7 @@ async def start_mqtt(house: House, stack: AsyncExitStack) -> None:
     house.gateway = gateway
     house.bus.listen(gateway.on_event)
     house.bus.listen(house.health.on_event)
-    house.announcer.on_change = house.quiet.on_change = gateway.on_change
+    house.announcer.on_change = house.quiet.on_change = house.changed
     mqtt = house.config.mqtt
     if mqtt.broker == "none":
         return

@@ -51,7 +51,7 @@ async def start_fetching(house: House, stack: AsyncExitStack) -> None:
 
 
 def _speakers_changed(house: House) -> None:
-    house.gateway.on_change()
+    house.changed()
     if house.render_server is not None:
         house.render_server.publish_voices()
     house.gateway.publish_health()
@@ -102,6 +102,7 @@ async def start_announcer(house: House, stack: AsyncExitStack) -> None:
         kept=house.kept,
     )
     announcer.set_volume_by_priority(house.config.announcements.volumes)
+    announcer.on_sound = house.history.on_sound
     house.quiet.attach(announcer)
     house.announcing = await stack.enter_async_context(running(announcer.run(), "announcer"))
 

@@ -13,6 +13,7 @@ from daemon.errors import UnavailableError
 from daemon.folders import state_folder
 from daemon.house import House
 from daemon.http.backend import Backend, Coming
+from daemon.http.doctor import doctor_of
 from daemon.http.server import HttpServer
 
 _log = logging.getLogger("asagoe.service")
@@ -34,6 +35,13 @@ async def start_http(house: House, stack: AsyncExitStack) -> None:
             Coming(o.entry.id, o.due.astimezone(house.zone)) for o in house.scheduler.upcoming(count)
         ],
         dictionary=partial(_dictionary_file, house),
+        commands=house.commands,
+        agenda=house.agenda,
+        briefer=house.briefer,
+        history=house.history,
+        feed=house.feed,
+        speaker=lambda: house.config.speaker_name,
+        doctor=doctor_of(house.path),
         state_folder=state_folder(),
     )
     server = HttpServer(house.config.http, backend)

@@ -420,3 +420,54 @@ def test_moments_are_kept_in_utc():
     desk.ask("do/skip_next")
     kept = desk.records.all("changes")["wake-up"]["skipped"]
     assert kept == [round(datetime(2026, 11, 30, 21, 45, tzinfo=UTC).timestamp())]
+
+
+class TestChanges:
+    def test_keys_of_an_alarm_that_was_made_here(self):
+        desk = Desk()
+        desk.ask("set/alarm/tea", {"at": "15:00", "days": "mon-fri", "text": "お茶です。", "volume": 50})
+        desk.agenda.change("tea", {"at": ["16:00"], "volume": 30})
+        alarm = desk.agenda.alarms["tea"]
+        assert (alarm.volume, alarm.text, desk.agenda.times("tea")) == (30, "お茶です。", ("16:00:00",))
+        assert desk.agenda.written("tea")["days"] == "mon-fri"
+        desk.until(2026, 12, 1, 17)
+        assert desk.moments("tea") == ["12-01 16:00"]
+
+    def test_none_gives_the_default_back(self):
+        desk = Desk()
+        desk.ask("set/alarm/tea", {"at": "15:00", "days": "mon", "volume": 50})
+        desk.agenda.change("tea", {"days": None, "volume": None})
+        assert desk.agenda.alarms["tea"].volume == 60
+        assert "days" not in desk.agenda.written("tea")
+
+    def test_times_that_were_set_before_are_not_lost_and_it_stays_off(self):
+        desk = Desk()
+        desk.ask("set/alarm/tea", {"at": "15:00"})
+        desk.ask("set/alarm/tea/time", "16:30")
+        desk.ask("set/alarm/tea", "OFF")
+        desk.agenda.change("tea", {"text": "お茶です。"})
+        assert desk.agenda.times("tea") == ("16:30:00",)
+        assert not next(item for item in desk.agenda.coming() if item.id == "tea").enabled
+
+    def test_of_one_of_the_configuration_only_the_times(self):
+        desk = Desk()
+        desk.agenda.change("wake-up", {"at": ["7:15", "7:00"]})
+        assert desk.agenda.times("wake-up") == ("07:00:00", "07:15:00")
+        assert desk.agenda.written("wake-up") == {"at": ["06:45:00"], "days": ["workdays"], "name": "平日"}
+        with pytest.raises(RequestError, match="only its time can be changed here"):
+            desk.agenda.change("wake-up", {"text": "起きて"})
+
+    @pytest.mark.parametrize(
+        ("keys", "reason"),
+        [({"at": ["25:00"]}, "a time such as 7:30"), ({"volume": 0}, "volume"), ({"colour": "red"}, "unknown key")],
+    )
+    def test_what_cannot_be_changes_nothing(self, keys, reason):
+        desk = Desk()
+        desk.ask("set/alarm/tea", {"at": "15:00"})
+        with pytest.raises(RequestError, match=reason):
+            desk.agenda.change("tea", keys)
+        assert desk.agenda.written("tea") == {"at": "15:00"}
+
+    def test_an_alarm_that_there_is_not(self):
+        with pytest.raises(RequestError, match="there is no alarm 'bath'"):
+            Desk().agenda.change("bath", {"at": ["7:00"]})

@@ -421,3 +421,19 @@ def test_there_is_a_pause_between_two_sections(tmp_path, sections, gap):
             )
 
     assert run(scenario()) == pytest.approx(gap, abs=0.08)
+
+
+def test_a_preview_composes_and_says_nothing(tmp_path):
+    async def scenario():
+        async with open_house(tmp_path, paced=False) as house:
+            house.sources.network.answers["https://h/"] = {"other": 1}
+            composed = await house.briefer.preview("morning")
+            assert [part.section for part in composed.parts] == ["hello", "http", "end"]
+            assert composed.parts[1].text is None
+            assert composed.parts[1].left_out_because
+            assert house.speaking.events == []
+            assert house.briefer.sections == {"morning": (("hello", "text"), ("http", "http"), ("end", "text"))}
+            with pytest.raises(RequestError, match="there is no briefing 'evening'"):
+                await house.briefer.preview("evening")
+
+    run(scenario())
