@@ -199,7 +199,7 @@ def loudest(frames, rate):
 
 @SIZES
 def test_a_word_is_added_to_the_dictionary_and_read_right(open_page, size, tmp_path):
-    house, page = open_page(size)
+    _house, page = open_page(size)
     ready(page)
     page.get_by_label("読みを確かめる文").fill("月見里さん。")
     page.get_by_role("button", name="読みを見る").click()
