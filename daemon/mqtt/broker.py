@@ -288,6 +288,9 @@ class PahoBroker:
             # What had begun to be delivered may come again at any age, with the time that was left at first. It was
             # sent after the last thing that we heard on an earlier connection: so old it may be by now.
             message = replace(message, expires_in=max(0.0, message.expires_in - (now - self._heard_before)))
+        elif message.expires_in is not None:  # the broker counted until it sent the message; the way may have been long
+            held = self._heartbeat.held_back(now, self._keepalive)
+            message = replace(message, expires_in=max(0.0, message.expires_in - held))
         if self._heartbeat.state == "ok" or self._heartbeat.unanswered:  # else older things may still be on their way
             self._heard_at = now
         if message.topic == self._heartbeat_topic:

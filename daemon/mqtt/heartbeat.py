@@ -28,6 +28,7 @@ class Heartbeat:
         self._came_back = False
         self._missed = 0
         self._answered = False
+        self._passed: float | None = None
         self.round_trip: float | None = None
 
     @property
@@ -43,6 +44,7 @@ class Heartbeat:
         self._sent = None
         self._missed = 0
         self._answered = False
+        self._passed = None
         self.round_trip = None
 
     def beat(self, now: float) -> str:
@@ -58,10 +60,19 @@ class Heartbeat:
         if self._sent is None or payload != self._sent[0]:
             return False  # an old one, or somebody else's
         self.round_trip = now - self._sent[1]
+        self._passed = self._sent[1]
         self._sent = None
         self._missed = 0
         self._answered = True
         return True
+
+    def held_back(self, now: float, period: float) -> float:
+        """How long, at least, the way from the broker held back a message that arrives now, in seconds.
+
+        A connection keeps its order: had the way been free, the heartbeat of the last period would have come back
+        before the message. Nothing is known before one came back on this connection.
+        """
+        return 0.0 if self._passed is None else max(0.0, now - self._passed - period)
 
     def twin(self, retained: str) -> str | None:
         """Who else sent a heartbeat on our topic after we had, by the one that the broker kept; None for nobody."""

@@ -238,3 +238,19 @@ def test_a_password_that_cannot_be_read_is_named(tmp_path):
     config = MqttConfig.model_validate({"url": "mqtt://b", "password": {"file": str(tmp_path / "none")}})
     with pytest.raises(UnavailableError, match=r"mqtt\.password: the secret file"):
         broker_address(config)
+
+
+def test_the_heartbeat_tells_how_long_the_way_held_back_what_arrives():
+    heart = Heartbeat()
+    heart.connected()
+    assert heart.held_back(1000, 5) == 0  # nothing is known yet
+    beat = heart.beat(1000)
+    assert heart.held_back(1020, 5) == 0
+    heart.heard(beat, 1000.1)
+    assert [heart.held_back(now, 5) for now in (1001, 1005, 1012, 1030)] == [0, 0, 7, 25]
+    heart.beat(1025)
+    last = heart.beat(1030)
+    heart.heard(last, 1030.5)  # the way is free again: what follows is new
+    assert heart.held_back(1031, 5) == 0
+    heart.connected()
+    assert heart.held_back(2000, 5) == 0
