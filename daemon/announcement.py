@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 
 class Priority(IntEnum):
-    """Which announcement goes first."""
+    """Which announcement goes first. ``ALARM`` is for alarms alone: no message and no configuration names it."""
 
     LOW = 0
     NORMAL = 1
     HIGH = 2
-    CRITICAL = 3
+    ALARM = 3
+    CRITICAL = 4
 
     @classmethod
     def named(cls, name: str) -> Priority:

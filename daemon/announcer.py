@@ -106,6 +106,10 @@ class Announcer:
         """How many announcements wait."""
         return len(self._queue)
 
+    def waits(self, announcement_id: str) -> bool:
+        """Whether an announcement waits for its turn."""
+        return self._queue.holds(announcement_id)
+
     def submit(self, announcement: Announcement) -> bool:
         """Accept an announcement, or say in an event why not.
 
@@ -294,7 +298,7 @@ class Announcer:
         self._queue.limit = limit
 
     def set_mute(self, muted: bool) -> None:
-        """Silence everything but critical announcements, also what is being said."""
+        """Silence everything but alarms and critical announcements, also what is being said."""
         self.mix = replace(self.mix, muted=muted)
         self.on_change()
 
@@ -426,12 +430,12 @@ class Announcer:
         return None
 
     def _is_muted(self, announcement: Announcement) -> bool:
-        return self.mix.muted and announcement.priority < Priority.CRITICAL
+        return self.mix.muted and announcement.priority < Priority.ALARM
 
     def _gain(self, announcement: Announcement) -> Callable[[], float]:
         def gain() -> float:
             mix = self.mix
-            if mix.muted and announcement.priority < Priority.CRITICAL:
+            if mix.muted and announcement.priority < Priority.ALARM:
                 return 0.0
             target = mix.volume_of(announcement)
             if announcement.fade is None:

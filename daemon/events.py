@@ -67,6 +67,7 @@ class Events:
     def __init__(self) -> None:
         self._listeners: list[Callable[[Event], None]] = []
         self._ends: dict[str, asyncio.Future[Event]] = {}
+        self._starts: dict[str, asyncio.Future[Event]] = {}
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Call ``listener`` with every event from now on."""
@@ -76,14 +77,22 @@ class Events:
         """Tell all listeners, and whoever waits for this end."""
         for listener in self._listeners:
             listener(event)
-        if event.type in TERMINAL and event.id is not None:
-            end = self._ends.get(event.id)
-            if end is not None and not end.done():
-                end.set_result(event)
+        if event.id is not None and (event.type in TERMINAL or event.type == STARTED):
+            awaited = (self._starts if event.type == STARTED else self._ends).get(event.id)
+            if awaited is not None and not awaited.done():
+                awaited.set_result(event)
 
     def end_of(self, announcement_id: str) -> asyncio.Future[Event]:
         """The event with which an announcement will end; to be asked for before it is submitted."""
-        end: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
-        self._ends[announcement_id] = end
-        end.add_done_callback(lambda _: self._ends.pop(announcement_id, None))
-        return end
+        return _awaited(self._ends, announcement_id)
+
+    def start_of(self, announcement_id: str) -> asyncio.Future[Event]:
+        """The event of an announcement's first sample; asked for as ``end_of``, and cancelled when it is of no use."""
+        return _awaited(self._starts, announcement_id)
+
+
+def _awaited(futures: dict[str, asyncio.Future[Event]], announcement_id: str) -> asyncio.Future[Event]:
+    future: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+    futures[announcement_id] = future
+    future.add_done_callback(lambda _: futures.pop(announcement_id, None))
+    return future

@@ -15,7 +15,7 @@ class Mix:
 
     Attributes:
         volume: 0 to 100, of announcements that name none.
-        muted: only critical announcements are heard.
+        muted: only alarms and critical announcements are heard.
         by_priority: volumes of announcements that name none, where their priority has one of its own.
     """
 

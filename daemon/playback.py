@@ -51,6 +51,25 @@ class Outcome:
     audible: bool
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far a playback has come; filled as it goes, by the thread that plays it.
+
+    Attributes:
+        index: of the last piece of which something was played.
+        first_sample: monotonic time of the first sample.
+        seconds: of sound that was written.
+        rest: what is left of the piece under way; another thread goes on with it when this one hangs.
+        gain: amplitude factor of the last block, or None.
+    """
+
+    index: int | None = None
+    first_sample: float | None = None
+    seconds: float = 0.0
+    rest: Piece | None = None
+    gain: float | None = None
+
+
 class Playback:
     """A sound on its way to the player. Made by ``Player.play``; fed and stopped from the event loop."""
 
@@ -67,7 +86,9 @@ class Playback:
         self.outcome: asyncio.Future[Outcome] = loop.create_future()
         self.started = asyncio.Event()
         self.first_sample: float | None = None
-        self.index: int | None = None  # of the piece that is being played; written in the player's thread
+        self.progress = Progress()
+        self.cut_off: str | None = None
+        """Why its device was left in the middle; then only one that is heard goes on."""
         self._loop = loop
         self._pieces: deque[Piece] = deque()
         self._complete = False
@@ -102,6 +123,11 @@ class Playback:
         if not self.outcome.done():
             self.outcome.set_exception(error)
         self.stop()
+
+    @property
+    def index(self) -> int | None:
+        """Of the piece that is being played, or of the last one."""
+        return self.progress.index
 
     @property
     def stopped(self) -> bool:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from daemon.announcement import Announcement
+from daemon.announcement import Announcement, Priority
 from daemon.timings import Timings
 
 
@@ -56,11 +56,13 @@ class AnnouncementQueue:
 
         Returns:
             What had to give way: when the queue is full, the newest of the lowest priority, which may be the
-            announcement itself; None when there was room.
+            announcement itself; None when there was room. Alarms are never refused, give way to nothing and take no
+            place: each has one round at most here.
         """
         evicted = None
-        if len(self._heap) >= self.limit:
-            lowest = max(self._heap, key=_order)
+        bounded = [entry for entry in self._heap if not _is_alarm(entry[3].announcement)]
+        if len(bounded) >= self.limit and not _is_alarm(announcement):
+            lowest = max(bounded, key=_order)
             if lowest[3].announcement.priority >= announcement.priority:
                 return Item(announcement)
             self._heap.remove(lowest)
@@ -115,6 +117,10 @@ class AnnouncementQueue:
 _Entry = tuple[int, int, int, Item]
 _CUTTING_IN, _INTERRUPTED, _ARRIVED = range(3)
 """Lanes within a priority."""
+
+
+def _is_alarm(announcement: Announcement) -> bool:
+    return announcement.priority is Priority.ALARM
 
 
 def _order(entry: _Entry) -> tuple[int, int, int]:

@@ -141,7 +141,7 @@ def judge(
     announcement: Announcement, ranges: Sequence[QuietRange], mode: Mode, now: datetime, calendar: Calendar
 ) -> Verdict:
     """What happens to an announcement: the first range decides that holds now and means its priority."""
-    if announcement.priority is Priority.CRITICAL or announcement.origin in ALWAYS_SAID:
+    if announcement.priority >= Priority.ALARM or announcement.origin in ALWAYS_SAID:
         return SAY
     for item, until in active(ranges, mode, now, calendar):
         if announcement.priority < item.below:

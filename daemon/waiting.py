@@ -89,7 +89,7 @@ class Waiting:
         for name in ("received", "expires"):
             value[name] = None if value[name] is None else value[name].timestamp()
         value["options"] = dict(announcement.options)
-        value["priority"] = int(announcement.priority)
+        value["priority"] = announcement.priority.name
         return value
 
     def _announcement(self, value: Mapping[str, Any]) -> Announcement:
@@ -101,6 +101,6 @@ class Waiting:
             if isinstance(item, list):
                 kept[name] = tuple(item)
         kept["options"] = MappingProxyType(dict(kept["options"]))
-        kept["priority"] = Priority(kept["priority"])
+        kept["priority"] = Priority.named(kept["priority"])
         waited = max(0.0, (self._clock.now() - kept["received"]).total_seconds())
         return Announcement(received_at=self._clock.monotonic() - waited, **kept)

@@ -6,13 +6,13 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from types import MappingProxyType
 from typing import Any
 
 from daemon.agenda.changes import Changes, shown_times
 from daemon.alarms.alarm import Alarm
-from daemon.alarms.made import check_room, made_alarm, normalised
+from daemon.alarms.made import MOMENT, WHEN, check_room, made_alarm, normalised
 from daemon.chimes import chime_names
 from daemon.clock import Clock
 from daemon.config import Config, ScheduleEntryConfig
@@ -119,7 +119,9 @@ class Agenda:
     def written(self, entry_id: str) -> Mapping[str, Any]:
         """The keys of an alarm or entry as it was written, fit for JSON; changes of its times are not in them."""
         kept = self._records.all(_TABLE).get(entry_id) if entry_id in self._made else None
-        return self._written.get(entry_id, {}) if kept is None else MappingProxyType(dict(kept))
+        if kept is None:
+            return self._written.get(entry_id, {})
+        return MappingProxyType({key: value for key, value in kept.items() if key != MOMENT})
 
     def times(self, entry_id: str) -> tuple[str, ...]:
         """The times of day at which an alarm or entry is due, as text, with what people changed.
@@ -182,6 +184,10 @@ class Agenda:
         enabled = self._changes.of(alarm_id).enabled
         own = {"at": list(self.times(alarm_id))} if self._changes.of(alarm_id).times is not None else {}
         wanted = dict(self.written(alarm_id)) | own | dict(keys)
+        moment = self._records.all(_TABLE)[alarm_id].get(MOMENT)
+        if moment is not None and not own and not keys.keys() & WHEN:  # it stays due at its exact moment
+            exact = datetime.fromtimestamp(moment, UTC).isoformat()
+            wanted = {key: value for key, value in wanted.items() if key not in WHEN} | {"at": exact}
         changed = self.make(alarm_id, {key: value for key, value in wanted.items() if value is not None})
         if enabled is not None:
             self.enable(alarm_id, enabled)

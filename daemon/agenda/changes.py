@@ -121,7 +121,7 @@ class Changes:
         change = self.of(entry_id)
         if change.times is None or change.instead_of != shown_times(rule.times):
             return rule
-        return replace(rule, times=change.times)
+        return replace(rule, times=change.times, moment=None)
 
 
 def shown_times(times: Sequence[object]) -> tuple[str, ...]:

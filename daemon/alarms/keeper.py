@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from daemon import events
@@ -17,7 +18,7 @@ from daemon.alarms.alarm import SIREN as SIREN_ID
 from daemon.alarms.alarm import Alarm
 from daemon.alarms.clips import Clips
 from daemon.alarms.life import Ring, State
-from daemon.alarms.ringer import Ringer
+from daemon.alarms.ringer import Ringer, sound_problem
 from daemon.announcer import Announcer
 from daemon.clock import Clock
 from daemon.errors import RequestError
@@ -51,6 +52,7 @@ class AlarmKeeper:
         on_wake: opens the sound device shortly before a snooze ends.
         on_done: called when an alarm was dismissed (True) or missed (False), with the alarm.
         on_change: called after every change of what ``state`` says.
+        audio: where sound goes: ``sink``, ``audible``, and ``problem``, what is wrong with other devices.
 
     Attributes:
         volume: of all alarms, 0 to 100, asked for each round; None leaves each its own. The siren has its own.
@@ -70,6 +72,7 @@ class AlarmKeeper:
         on_wake: Callable[[], None],
         on_done: Callable[[Alarm, bool], None],
         on_change: Callable[[], None],
+        audio: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self._clock = clock
         self._timers = timers
@@ -81,11 +84,13 @@ class AlarmKeeper:
         self._on_wake = on_wake
         self._on_done = on_done
         self._on_change = on_change
+        self._audio = audio
         self.volume: Callable[[], int | None] = lambda: None
         self.snooze_length: Callable[[], timedelta | None] = lambda: None
         self._rings: dict[str, Ring] = {}
         self._alarms: dict[str, Alarm] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ringers: dict[str, Ringer] = {}
 
     @property
     def rings(self) -> Mapping[str, Ring]:
@@ -187,6 +192,11 @@ class AlarmKeeper:
         """Take over changed alarms. What rings goes on as it began; one that is no more still has to be answered."""
         self._alarms = {**{name: self._alarms[name] for name in self._rings}, **alarms}
 
+    def sound_changed(self) -> None:
+        """Sound goes elsewhere, or a device failed: what rings and is concerned says it at once."""
+        for ringer in self._ringers.values():
+            ringer.sound_changed()
+
     def clock_moved(self, by: timedelta) -> None:
         """The wall clock was set: what is snoozed waits as long as it was asked to."""
         for ring in list(self._rings.values()):
@@ -200,6 +210,8 @@ class AlarmKeeper:
         """Go on with what rang or was snoozed when the service stopped."""
         now = self._clock.now()
         for name, value in list(self._records.all(_TABLE).items()):
+            if name in self._rings:  # it was due while the service was not running, and rings since a moment ago
+                continue
             alarm = SIREN if name == SIREN.id else self._alarms.get(name)
             try:
                 ring = life.after_restart(Ring.of_json(value), alarm, now) if alarm else None
@@ -213,8 +225,10 @@ class AlarmKeeper:
             elif ring.state is State.SNOOZED:
                 self._snoozed(ring)
             elif ring.active:
-                self._clips.prepare(alarm, now.astimezone(self._zone))
-                self._start(alarm, replace(ring, began=now), timedelta(), "the service was restarted")
+                # Handed over before its moment, it may not have begun when the service stopped: then it is late.
+                late = timedelta() if ring.heard else max(timedelta(), now - ring.began)
+                self._clips.prepare(alarm, max(now, ring.began).astimezone(self._zone), late)
+                self._start(alarm, replace(ring, began=max(now, ring.began)), late, "the service was restarted")
             else:
                 self._rings[name] = ring
                 self._end(name, ring, "the service was not running")
@@ -278,15 +292,27 @@ class AlarmKeeper:
             clips=self._clips,
             bus=self._bus,
             on_trouble=trouble,
+            on_heard=lambda: self._heard(alarm.id),
+            sound_problem=lambda: sound_problem(self._audio()),
             volume=(lambda: None) if alarm.id == SIREN.id else self.volume,
         )
-        await ringer.run()
+        self._ringers[alarm.id] = ringer
+        try:
+            await ringer.run()
+        finally:
+            if self._ringers.get(alarm.id) is ringer:
+                del self._ringers[alarm.id]
         self._tasks.pop(alarm.id, None)
         last = self._rings.get(alarm.id, ring)
         if alarm.id == SIREN.id and alarm.once:  # it was asked to ring for so long, and did
             self._end(alarm.id, life.dismiss(last), "its time is over")
         else:
             self._end(alarm.id, life.give_up(last), "nobody answered it")
+
+    def _heard(self, alarm_id: str) -> None:
+        ring = self._rings.get(alarm_id)
+        if ring is not None and not ring.heard:
+            self._keep(replace(ring, heard=True))
 
     def _snoozed(self, ring: Ring) -> None:
         self._keep(ring)

@@ -44,6 +44,7 @@ class Ring:
         state: where it is.
         until: in ``ringing``: when it gives up; in ``snoozed``: when it rings again.
         snoozes: how often it was snoozed.
+        heard: whether its sound has begun.
     """
 
     alarm: str
@@ -52,6 +53,7 @@ class Ring:
     state: State
     until: datetime
     snoozes: int = 0
+    heard: bool = False
 
     @property
     def active(self) -> bool:
@@ -61,7 +63,7 @@ class Ring:
     def as_json(self) -> dict[str, Any]:
         """For the store: moments as seconds since 1970."""
         moments = {name: getattr(self, name).timestamp() for name in ("due", "began", "until")}
-        return {"alarm": self.alarm, "state": str(self.state), "snoozes": self.snoozes} | moments
+        return {"alarm": self.alarm, "state": str(self.state), "snoozes": self.snoozes, "heard": self.heard} | moments
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> Ring:
@@ -72,7 +74,13 @@ class Ring:
         """
         try:
             moments = {name: datetime.fromtimestamp(value[name], UTC) for name in ("due", "began", "until")}
-            return cls(str(value["alarm"]), state=State(value["state"]), snoozes=int(value["snoozes"]), **moments)
+            return cls(
+                str(value["alarm"]),
+                state=State(value["state"]),
+                snoozes=int(value["snoozes"]),
+                heard=bool(value.get("heard", True)),
+                **moments,
+            )
         except (KeyError, TypeError, OverflowError, OSError) as error:
             message = f"no ring: {value!r}"
             raise ValueError(message) from error

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from daemon import events
 from daemon.alarms.alarm import Alarm
@@ -26,6 +27,15 @@ FIRST_PATIENCE = 0.3
 """Seconds before the start up to which a first ring waits for speech that is nearly ready."""
 
 
+def sound_problem(audio: Mapping[str, Any]) -> str | None:
+    """What an alarm says of where its sound goes: that nobody hears it, or why another device is heard; or None."""
+    problem: str | None = audio.get("problem")
+    if audio.get("audible", True) or audio.get("sink") is None:
+        return problem
+    because = "" if problem is None else f" ({problem})"
+    return f"nobody can hear it: its sound went to {audio['sink']}{because}"
+
+
 class Ringer:
     """Rings one alarm, from its moment until cancelled or until it gives up. All calls are on the event loop.
 
@@ -36,8 +46,10 @@ class Ringer:
         announcer: plays it.
         clips: its sound.
         bus: tells what happens, and how each sound ended.
-        on_trouble: told when it could not be heard as it should, with the reason.
         volume: of each round, 0 to 100; None for the alarm's own.
+        on_trouble: told when it cannot be heard as it should, with the reason, as soon as that is known.
+        on_heard: told when a round's first sample was written.
+        sound_problem: what is wrong with where sound goes now, or None.
     """
 
     def __init__(
@@ -51,6 +63,8 @@ class Ringer:
         bus: Events,
         on_trouble: Callable[[str], None],
         volume: Callable[[], int | None] = lambda: None,
+        on_heard: Callable[[], None] = lambda: None,
+        sound_problem: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._alarm = alarm
         self._volume = volume
@@ -60,13 +74,19 @@ class Ringer:
         self._clips = clips
         self._bus = bus
         self._on_trouble = on_trouble
-        self._told: str | None = None
+        self._on_heard = on_heard
+        self._sound_problem = sound_problem
+        self._deadline = 0.0
+        self._sounding = False
+        self._told: set[str] = set()
+        self._told_before: set[str] = set()
         self._distrusted: Clip | None = None
+        self._why: str | None = None
 
     async def run(self) -> None:
         """Ring; returns when it gives up."""
         begin = self._monotonic_of_began()
-        deadline = begin + (self._ring.until - self._ring.began).total_seconds()
+        deadline = self._deadline = begin + (self._ring.until - self._ring.began).total_seconds()
         fade = Fade(self._alarm.fade_from, self._alarm.fade_in.total_seconds(), begin)
         start_at: float | None = begin
         number = 0
@@ -88,19 +108,32 @@ class Ringer:
         if working is not None:
             await asyncio.wait({working}, timeout=1.0 if left < 0 else max(0.0, left - FIRST_PATIENCE))
 
+    def sound_changed(self) -> None:
+        """Sound goes elsewhere, or a device failed: where that is this alarm's sound, it is told at once."""
+        problem = self._sound_problem()
+        if self._sounding and problem is not None:
+            self._tell(problem)
+
     async def _sound(self, number: int, start_at: float | None, fade: Fade) -> bool:
         """One round of its sound; whether it was heard as it should be."""
         ready = self._clips.get(self._alarm)
         if ready.clip is self._distrusted:
-            ready = Ready(self._clips.bell(), self._told)
+            ready = Ready(self._clips.bell(), self._why)
+        self._told_before, self._told = self._told, set()
+        if ready.problem is not None:
+            self._tell(ready.problem)
         heard, problem = await self._heard(ready, number, start_at, fade)
         if not heard and ready.clip.speaker != BELL:
-            self._distrusted = ready.clip
-        if problem != self._told:  # told once, until another or none takes its place
-            self._told = problem
-            if problem is not None:
-                self._on_trouble(problem)
+            self._distrusted, self._why = ready.clip, problem
+        if problem is not None:
+            self._tell(problem)
         return heard
+
+    def _tell(self, problem: str) -> None:
+        """Tell a trouble when it is new: it was neither in this round nor in the one before."""
+        if problem not in self._told | self._told_before:
+            self._on_trouble(problem)
+        self._told.add(problem)
 
     async def _heard(self, ready: Ready, number: int, start_at: float | None, fade: Fade) -> tuple[bool, str | None]:
         """Whether a round was heard, and what was not as it should be."""
@@ -116,7 +149,7 @@ class Ringer:
         if ended.type != events.FINISHED:
             return False, f"its sound {ended.type}: {ended.reason}"
         if not ended.details.get("audible", True):
-            return False, f"nobody can hear it: its sound went to {ended.details.get('sink')}"
+            return False, self._sound_problem() or f"nobody can hear it: its sound went to {ended.details.get('sink')}"
         return True, ready.problem
 
     def _moment(self) -> str:
@@ -132,7 +165,7 @@ class Ringer:
             origin="alarm",
             received=self._clock.now(),
             received_at=self._clock.monotonic(),
-            priority=Priority.CRITICAL,
+            priority=Priority.ALARM,
             interrupt=True,
             volume=self._alarm.volume if volume is None else volume,
             clip=clip,
@@ -140,16 +173,33 @@ class Ringer:
             fade=fade if self._alarm.fade_in > timedelta() else None,
         )
         ended = self._bus.end_of(announcement.id)
+        started = self._bus.start_of(announcement.id)
+        started.add_done_callback(self._started)
         length = sum(piece.audio.duration for piece in clip.pieces)
         lead = 0.0 if start_at is None else max(0.0, start_at - self._clock.monotonic())
         try:
             if not self._announcer.submit(announcement) and not ended.done():
                 return Event(events.DROPPED, announcement.id, "its id was used before")
-            async with asyncio.timeout(length + lead + PATIENCE):
-                return await ended
-        except TimeoutError:
-            return None
+            return await self._end(ended, announcement.id, length + lead + PATIENCE)
         finally:
+            self._sounding = False
+            started.cancel()
             if not ended.done() or ended.cancelled():
                 self._announcer.cancel(announcement.id, "the alarm was answered, or it took too long")
             ended.cancel()
+
+    async def _end(self, ended: asyncio.Future[Event], announcement_id: str, patience: float) -> Event | None:
+        """The end of a round; None when there is none. While others have their turn, it only waits."""
+        while True:
+            await asyncio.wait({ended}, timeout=patience)
+            if ended.done():
+                return ended.result()
+            over = self._clock.monotonic() >= self._deadline
+            if over or not self._announcer.waits(announcement_id):
+                return None
+
+    def _started(self, started: asyncio.Future[Event]) -> None:
+        if not started.cancelled():
+            self._sounding = True
+            self._on_heard()
+            self.sound_changed()

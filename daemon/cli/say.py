@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 from daemon.cli.common import err, fail, out, printable, read_config, text_or_stdin
 from daemon.config import Config
-from daemon.errors import DaemonError
+from daemon.errors import DaemonError, PlaybackError
 from daemon.folders import recordings_folder
+from daemon.logs import stderr
 from daemon.mix import amplitude
 from daemon.playback import Outcome, Piece
 from daemon.player import Player
@@ -49,20 +52,40 @@ def say_text(
                 audio.save(target)
                 out.print(f"{target}: {audio.duration:.2f} s, {audio.sample_rate} Hz", markup=False)
                 return 0
-            return asyncio.run(_play(config, ready, text, options, volume))
+            return _play_to_end(config, ready, text, options, volume)
     except (EngineError, DaemonError) as error:
         return fail(str(error))
     except OSError as error:
         return fail(f"{target or recordings_folder()} cannot be written: {error.strerror}")
 
 
-async def _play(config: Config, speaker: Speaker, text: str, options: dict[str, Any], volume: int | None) -> int:
+def _play_to_end(config: Config, speaker: Speaker, text: str, options: dict[str, Any], volume: int | None) -> int:
+    """Play it; where a device hangs, the process ends here: Python's own farewell would wait for that device."""
     audio = config.audio
-    logging.basicConfig(format="%(message)s")
+    errors = stderr()  # taken before PortAudio starts, which silences descriptor 2 for as long as it takes, or hangs
+    logging.basicConfig(format="%(message)s", stream=errors)
+
+    def report(name: str, audible: bool, problem: str | None) -> None:
+        del name, audible
+        if problem is not None:
+            print(problem, file=errors)
+
     sinks = sinks_of(audio, speaker.sample_rate)
-    player = Player(sinks, lead_in=audio.lead_in_ms / 1000, keep_open=0.0, on_sink=_report)
-    player.start()
+    player = Player(sinks, lead_in=audio.lead_in_ms / 1000, keep_open=0.0, on_sink=report)
     level = amplitude(audio.volume if volume is None else volume)
+    try:
+        code = asyncio.run(_play(player, level, speaker, text, options))
+    except PlaybackError as error:
+        code = 1
+        print(error, file=errors)
+    if player.hanging:
+        sys.stdout.flush()
+        os._exit(code)
+    return code
+
+
+async def _play(player: Player, level: float, speaker: Speaker, text: str, options: dict[str, Any]) -> int:
+    player.start()
     try:
         playback = player.play("say", lambda: level)
         index = 0
@@ -76,9 +99,3 @@ async def _play(config: Config, speaker: Speaker, text: str, options: dict[str, 
     if not outcome.audible:
         out.print(f"written to {outcome.sink.removeprefix('file:')}", markup=False)
     return 0
-
-
-def _report(name: str, audible: bool, problem: str | None) -> None:
-    del name, audible
-    if problem is not None:
-        err.print(problem, style="yellow", markup=False)

@@ -4,13 +4,13 @@ A rule speaks of local time. It is due at the first moment at which the local cl
 on the two days a year when clocks change it still has one occurrence for each local date and time: one that the spring
 gap swallows happens when the gap ends, one that autumn repeats happens the first time. A date that a zone leaves out
 (Samoa had no 30 December 2011) has none. Cron rules whose minute or hour is a wildcard follow elapsed time instead, as
-cron(8) does.
+cron(8) does. A rule of one exact moment is due then and asks no local clock.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -33,10 +33,17 @@ def next_occurrence(rule: Rule, after: datetime, calendar: Calendar) -> datetime
 def occurrences(rule: Rule, after: datetime, calendar: Calendar) -> Iterator[datetime]:
     """All occurrences strictly after a moment, in order, in UTC, up to nine years ahead of the last."""
     last = after
-    for due in _of_cron(rule, after, calendar.zone) if rule.cron is not None else _of_times(rule, after, calendar):
+    for due in _moments(rule, after, calendar):
         if due > last:
             yield due
             last = due
+
+
+def _moments(rule: Rule, after: datetime, calendar: Calendar) -> Iterable[datetime]:
+    """Moments in order; some at the beginning may lie before ``after``."""
+    if rule.moment is not None:
+        return (rule.moment,)
+    return _of_times(rule, after, calendar) if rule.cron is None else _of_cron(rule, after, calendar.zone)
 
 
 def _of_cron(rule: Rule, after: datetime, zone: ZoneInfo) -> Iterator[datetime]:

@@ -49,6 +49,7 @@ class Rule:
         first: the first local date; None has no beginning.
         last: the last local date; None has no end.
         cron: five fields as in crontab(5), instead of times, days and every.
+        moment: in UTC: due then, once, whatever local clocks show; times and days then only show it to people.
     """
 
     times: tuple[time | SunTime, ...] = ()
@@ -57,6 +58,7 @@ class Rule:
     first: date | None = None
     last: date | None = None
     cron: str | None = None
+    moment: datetime | None = None
 
     def holds(self, day: date, calendar: Calendar) -> bool:
         """Whether the times hold on a local date; of no use for a cron rule."""
@@ -124,7 +126,7 @@ def check_days(rule: Rule, calendar: Calendar) -> None:
     Raises:
         ValueError: says so.
     """
-    if rule.cron is not None:
+    if rule.cron is not None or rule.moment is not None:
         return
     bounds = rule.days.bounds
     start = max(filter(None, (rule.first, bounds and bounds[0])), default=date(2024, 1, 1))

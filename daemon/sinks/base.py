@@ -1,4 +1,8 @@
-"""What a sink has to offer. All calls come from one thread, the player's."""
+"""What a sink has to offer. All calls come from one thread, the player's.
+
+A call may never return, where a device hangs. Its thread and its sink are then left alone: nobody else calls that sink,
+and the thread closes it when the call returns after all.
+"""
 
 from __future__ import annotations
 
@@ -52,3 +56,6 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Play what was written, then let go of the device. Never raises."""
+
+    def renewed(self) -> Sink:
+        """Another one of the same settings, closed, for when this one hangs; may be called from another thread."""

@@ -7,6 +7,7 @@ hardened unit forbids, and would run Python in a real-time thread.
 from __future__ import annotations
 
 import contextlib
+import threading
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -14,15 +15,24 @@ from typing import Any
 import numpy as np
 
 from daemon.errors import SinkError, SinkMissingError
+from daemon.sinks.alsa import AlsaPcm, pcm_names
 from daemon.sinks.base import Block
 
 _RATES = (48_000, 44_100, 96_000, 32_000, 24_000, 22_050, 16_000)
 # Error codes of PortAudio (portaudio.h).
 _INVALID_RATE, _INVALID_CHANNELS, _UNAVAILABLE = -9997, -9998, -9985
 
+_portaudio = threading.Lock()
+"""Held by the sink that is in PortAudio, from its opening to its closing: also by one that hangs there. Its list of
+devices is read anew at each opening, which no stream may be open for, and which no second thread may do meanwhile."""
+_known: tuple[str, ...] = ()
+"""The names of the devices when the list was last read."""
+
 
 class DeviceSink:
     """A sound device that is found by name each time it is opened.
+
+    While another sink hangs in PortAudio, the device is opened by ALSA alone.
 
     Args:
         device: ``default``, or part of the device's name (an exact match wins).
@@ -36,6 +46,8 @@ class DeviceSink:
         self._device = device
         self._preferred = preferred_rate
         self._stream: Any = None
+        self._pcm: AlsaPcm | None = None
+        self._holds_portaudio = False
         self._channels = 1
         self.sample_rate = preferred_rate
         self.latency = 0.0
@@ -50,8 +62,20 @@ class DeviceSink:
         """Find the device, agree on rate and channels, and start the stream."""
         del title
         self.close()
+        self._holds_portaudio = _portaudio.acquire(blocking=False)
+        if not self._holds_portaudio:
+            self._pcm = AlsaPcm(self._device, pcm_names(self._device, _known), self._preferred)
+            self._channels, self.sample_rate, self.latency = self._pcm.channels, self._preferred, self._pcm.latency
+            return
+        try:
+            self._open_by_portaudio()
+        except BaseException:
+            self._release()
+            raise
+
+    def _open_by_portaudio(self) -> None:
         sounddevice = _library()
-        found = _find(list_outputs(), self._device)
+        found = _find(_read_outputs(), self._device)
         refused = ""
         for rate in dict.fromkeys((self._preferred, found.rate, *_RATES)):
             for channels in dict.fromkeys((1, min(2, found.channels), found.channels)):
@@ -67,11 +91,14 @@ class DeviceSink:
 
     def write(self, block: Block) -> None:
         """Hand samples to the device; waits while its buffer is full."""
-        if self._stream is None:
+        if self._stream is None and self._pcm is None:
             message = f"the sound device {self._device!r} is not open"
             raise SinkError(message)
         mono = np.rint(np.clip(block, -1.0, 1.0) * 32767.0).astype(np.int16)
         frames = np.ascontiguousarray(np.repeat(mono[:, None], self._channels, axis=1))
+        if self._pcm is not None:
+            self.underflows += self._pcm.write(frames)
+            return
         try:
             self.underflows += bool(self._stream.write(frames))
         except _library().PortAudioError as error:
@@ -79,6 +106,9 @@ class DeviceSink:
 
     def close(self) -> None:
         """Let the buffer play out, then free the device."""
+        pcm, self._pcm = self._pcm, None
+        if pcm is not None:
+            pcm.close()
         stream, self._stream = self._stream, None
         if stream is not None:
             errors = _library().PortAudioError
@@ -86,6 +116,16 @@ class DeviceSink:
                 stream.stop()
             with contextlib.suppress(errors):
                 stream.close()
+        self._release()
+
+    def renewed(self) -> DeviceSink:
+        """Another one for the same device."""
+        return DeviceSink(self._device, self._preferred)
+
+    def _release(self) -> None:
+        if self._holds_portaudio:
+            self._holds_portaudio = False
+            _portaudio.release()
 
     def _start(self, sounddevice: ModuleType, index: int, rate: int, channels: int) -> None:
         stream = sounddevice.OutputStream(
@@ -130,15 +170,28 @@ def list_outputs() -> list[OutputDevice]:
     """All devices that can play, read anew.
 
     Raises:
-        SinkError: PortAudio is missing or does not start.
+        SinkError: PortAudio is missing or does not start, or a sink is open or hangs in it.
     """
+    if not _portaudio.acquire(blocking=False):
+        message = "the sound devices cannot be listed while one of them is open"
+        raise SinkError(message)
+    try:
+        return _read_outputs()
+    finally:
+        _portaudio.release()
+
+
+def _read_outputs() -> list[OutputDevice]:
+    global _known  # noqa: PLW0603 - PortAudio is one for the whole process, and so is what it showed
     sounddevice = _library()
     _refresh(sounddevice)
     try:
-        return _outputs(sounddevice)
+        outputs = _outputs(sounddevice)
     except sounddevice.PortAudioError as error:
         message = f"the sound devices cannot be listed: {_text(error)}"
         raise SinkError(message) from error
+    _known = tuple(output.name for output in outputs)
+    return outputs
 
 
 def _library() -> ModuleType:

@@ -86,6 +86,10 @@ class FileSink:
         with contextlib.suppress(OSError):
             self._part.unlink(missing_ok=True)
 
+    def renewed(self) -> FileSink:
+        """Another one for the same folder."""
+        return FileSink(self._folder, self.sample_rate, keep=self._keep)
+
     def _sentence(self, error: OSError) -> str:
         return f"{self._folder} cannot be written ({error.strerror})"
 

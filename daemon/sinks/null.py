@@ -33,3 +33,7 @@ class NullSink:
 
     def close(self) -> None:
         """Nothing to do."""
+
+    def renewed(self) -> NullSink:
+        """Another one."""
+        return NullSink(self.sample_rate)

@@ -83,6 +83,7 @@ def plan_alarms(house: House, stack: AsyncExitStack) -> None:
         on_wake=house.wake,
         on_done=partial(_alarm_done, house),
         on_change=house.changed,
+        audio=lambda: house.audio,
     )
     stack.push_async_callback(house.keeper.shut_down)
     house.speech = Speech(

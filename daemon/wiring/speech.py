@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
 from daemon.announcer import Announcer
+from daemon.config import AudioConfig
 from daemon.folders import phrase_folder
 from daemon.house import House
 from daemon.phrases import PhraseCache
-from daemon.player import Player
+from daemon.player import PATIENCE, Player
 from daemon.queue import AnnouncementQueue
 from daemon.quiet_keeper import QuietKeeper
 from daemon.renderer import Renderer
@@ -22,6 +24,7 @@ from daemon.sinks import output_names
 from daemon.speakers import SpeakerKeeper
 from daemon.waiting import Waiting
 from daemon.wiring.choices import sinks_of
+from daemon.wiring.store import on_problem
 from engine import TTS, DictionaryError
 
 _log = logging.getLogger("asagoe.service")
@@ -72,7 +75,7 @@ async def start_player(house: House, stack: AsyncExitStack) -> None:
     audio = house.config.audio
     house.notifier.status(f"opening the sound device {audio.device}")
     # Only now: to read the list anew would end streams that are open.
-    house.outputs = await asyncio.to_thread(output_names, audio)
+    house.outputs = await _output_names(audio)
     sinks = sinks_of(house)
     house.has_device = any(sink.continuous for sink in sinks)
     house.player = player = Player(
@@ -80,6 +83,7 @@ async def start_player(house: House, stack: AsyncExitStack) -> None:
         lead_in=audio.lead_in_ms / 1000,
         keep_open=audio.keep_open,
         on_sink=_on_sink(house, asyncio.get_running_loop()),
+        on_hang=on_problem(house, asyncio.get_running_loop()),
     )
     player.start()
     stack.callback(player.shut_down)
@@ -115,6 +119,32 @@ async def find_sound(house: House) -> None:
         await house.clock.sleep(0.1)
 
 
+async def _output_names(audio: AudioConfig) -> tuple[str, ...]:
+    """The sound devices; none where one hangs: then the service starts without a list of them.
+
+    In a thread that nobody waits for, unlike those of ``asyncio.to_thread``, which hold up the end of the process.
+    """
+    loop = asyncio.get_running_loop()
+    names: asyncio.Future[tuple[str, ...]] = loop.create_future()
+
+    def settle(found: tuple[str, ...]) -> None:
+        if not names.done():
+            names.set_result(found)
+
+    def work() -> None:
+        found = output_names(audio)
+        with contextlib.suppress(RuntimeError):  # the loop is gone
+            loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=work, name="sound devices", daemon=True).start()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await names
+    except TimeoutError:
+        _log.warning("the sound devices cannot be listed: one of them hangs")
+        return ()
+
+
 def _on_sink(house: House, loop: asyncio.AbstractEventLoop) -> Callable[[str, bool, str | None], None]:
     def report(name: str, audible: bool, problem: str | None) -> None:
         if problem is None:
@@ -123,6 +153,11 @@ def _on_sink(house: House, loop: asyncio.AbstractEventLoop) -> Callable[[str, bo
             _log.warning("%s; announcements go to %s", problem, name)
         house.audio = {"sink": name, "audible": audible, "problem": problem}
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(house.announcer.on_change)
+            loop.call_soon_threadsafe(changed)
+
+    def changed() -> None:
+        house.announcer.on_change()
+        if hasattr(house, "keeper"):  # it is made after the player
+            house.keeper.sound_changed()
 
     return report

@@ -20,14 +20,16 @@ _log = logging.getLogger("asagoe.service")
 async def start_store(house: House, stack: AsyncExitStack) -> None:
     """Open the database, which closes last, and read it."""
     house.notifier.status("reading what was kept")
-    database = Database(state_folder() / "asagoe.db", _on_problem(house, asyncio.get_running_loop()))
+    database = Database(state_folder() / "asagoe.db", on_problem(house, asyncio.get_running_loop()))
     await asyncio.to_thread(database.open)
     stack.callback(database.close)
     house.records = Records(database)
     await asyncio.to_thread(house.records.load)
 
 
-def _on_problem(house: House, loop: asyncio.AbstractEventLoop) -> Callable[[str | None], None]:
+def on_problem(house: House, loop: asyncio.AbstractEventLoop) -> Callable[[str | None], None]:
+    """What tells a problem of the service itself as an event, from any thread; None is none."""
+
     def report(problem: str | None) -> None:
         if problem is not None:
             with contextlib.suppress(RuntimeError):

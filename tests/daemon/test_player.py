@@ -6,7 +6,8 @@ import pytest
 
 from daemon.errors import PlaybackError
 from daemon.playback import Piece
-from daemon.player import FADE, Player
+from daemon.player import Player
+from daemon.player_loop import FADE
 from engine import Audio
 from tests.fakes.sinks import MemorySink
 

@@ -20,10 +20,19 @@ def drain(queue):
 
 def test_order_is_by_priority_and_then_by_arrival():
     queue = AnnouncementQueue(10)
-    for name, priority in (("n1", 1), ("l1", 0), ("h1", 2), ("n2", 1), ("c1", 3), ("h2", 2)):
+    for name, priority in (("n1", 1), ("l1", 0), ("h1", 2), ("a1", 3), ("n2", 1), ("c1", 4), ("h2", 2)):
         assert queue.put(make(name, Priority(priority))) is None
-    assert [item.announcement.id for item in queue] == ["c1", "h1", "h2", "n1", "n2", "l1"]
-    assert drain(queue) == ["c1", "h1", "h2", "n1", "n2", "l1"]
+    assert [item.announcement.id for item in queue] == ["c1", "a1", "h1", "h2", "n1", "n2", "l1"]
+    assert drain(queue) == ["c1", "a1", "h1", "h2", "n1", "n2", "l1"]
+
+
+def test_alarms_are_not_bounded_and_neither_evict_nor_are_evicted():
+    queue = AnnouncementQueue(1)
+    assert queue.put(make("normal")) is None
+    for name in ("a1", "a2", "a3"):
+        assert queue.put(make(name, Priority.ALARM)) is None
+    assert queue.put(make("critical", Priority.CRITICAL)).announcement.id == "normal"
+    assert drain(queue) == ["critical", "a1", "a2", "a3"]
 
 
 def test_an_interrupted_item_comes_before_its_equals_and_behind_what_cut_in():

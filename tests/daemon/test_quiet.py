@@ -153,7 +153,7 @@ def test_the_volume_of_the_first_range_that_holds():
 
 def test_the_volume_of_an_announcement_its_own_then_its_prioritys_then_the_nodes():
     mix = Mix(60, by_priority={Priority.LOW: 30, Priority.CRITICAL: 100})
-    assert [mix.volume_of(said(p)) for p in Priority] == [30, 60, 60, 100]
+    assert [mix.volume_of(said(p)) for p in Priority] == [30, 60, 60, 60, 100]
     assert mix.volume_of(said(Priority.LOW, volume=70)) == 70
     assert mix.volume_of(said(volume=70, loudest=20)) == 20
     assert mix.volume_of(said(loudest=80)) == 60

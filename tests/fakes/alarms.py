@@ -48,8 +48,12 @@ class FakeAnnouncer:
     async def _play(self, announcement):
         if announcement.start_at is not None:
             await self.clock.sleep(announcement.start_at - self.clock.monotonic())
+        self.bus.emit(Event(events.STARTED, announcement.id))
         await self.clock.sleep(LENGTH)
         self._end(announcement.id, *self.outcome)
+
+    def waits(self, announcement_id):
+        return False
 
     def cancel(self, announcement_id, reason):
         task = self._tasks.get(announcement_id)

@@ -57,6 +57,9 @@ class MemorySink:
         self.closed += self.is_open
         self.is_open = False
 
+    def renewed(self):
+        return self
+
     @property
     def samples(self) -> Block:
         return np.concatenate(self._blocks) if self._blocks else np.zeros(0, np.float32)

@@ -122,6 +122,21 @@ def test_an_alarm_cuts_into_speech_and_into_rendering_and_is_punctual(house):
     assert heard(house, start)
 
 
+def test_a_critical_message_cuts_into_a_ringing_alarm_which_rings_on(house):
+    make_alarm(house, seconds=2, text="とても長い目覚ましの言葉です。" * 6)
+    ring = first_round(house)["id"]
+    time.sleep(1)
+    asked = time.time()
+    fire = house.announce("火事です。", priority="critical", chime="none")
+    house.event("started", fire)
+    assert time.time() - asked < 1.5
+    house.ended(fire)
+    wait_for(lambda: house.story(ring).count("started") == 2, 5, "the alarm to go on")
+    assert house.listener.state()["state"] == "ringing"
+    house.publish("do/dismiss", "")
+    told(house, "alarm_dismissed")
+
+
 def test_it_fades_in(house):
     start = house.pulse.position
     make_alarm(house, seconds=2, fade_in={"begin": 10, "length": "8s"}, repeat_every="0.1s", volume=100)
@@ -310,6 +325,20 @@ def test_killed_before_it_is_due_and_back_too_late_it_is_missed_and_said(house):
     )
     assert heard(house, start)
     assert [e["event_type"] for e in alarm_events(house)] == ["alarm_missed"]
+
+
+def test_due_while_the_service_was_down_it_rings_once_and_says_how_late_it_is(house):
+    due = make_alarm(house, seconds=2)
+    wait_for(lambda: "wake-up" in house.listener.state()["alarms"], 5, "the alarm to be known")
+    house.service.kill()
+    time.sleep(max(0, due.timestamp() + 3 - time.time()))
+    house.service.start()
+    first_round(house)
+    ringing = [e for e in alarm_events(house) if e["event_type"] == "alarm_ringing"]
+    assert len(ringing) == 1
+    assert ringing[0]["late_s"] >= 3
+    house.publish("do/dismiss", "")
+    told(house, "alarm_dismissed")
 
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)

@@ -8,10 +8,13 @@ import pytest
 
 from daemon.agenda.agenda import Agenda
 from daemon.agenda.commands import AgendaCommands, parse_vacation
+from daemon.alarms.made import made_alarm, normalised
 from daemon.commands import Commands
 from daemon.config import parse_config
 from daemon.errors import RequestError
+from daemon.schedule.calendar import Calendar
 from daemon.schedule.plan import Vacation
+from daemon.schedule.planner import next_occurrence
 from daemon.schedule.scheduler import Reactions, Scheduler
 from daemon.store import Database, Records
 from tests.fakes.clock import FakeClock, FakeTimers
@@ -208,6 +211,50 @@ class TestMadeAtRunTime:
         assert "once" not in desk.agenda.alarms
         assert dict(desk.records.all("alarms")) == {}
 
+    @pytest.mark.parametrize(
+        ("definition", "due"),
+        [
+            ({"in": "2h"}, "02:30:00+01:00"),
+            ({"in": "1h"}, "02:30:00+02:00"),
+            ({"at": "2026-10-25T02:30+01:00"}, "02:30:00+01:00"),
+            ({"at": "2026-10-25T02:30"}, "02:30:00+02:00"),
+        ],
+    )
+    def test_in_the_hour_that_autumn_repeats_it_is_due_at_its_exact_moment(self, definition, due):
+        calendar = Calendar(ZoneInfo("Europe/Berlin"))
+        now = datetime(2026, 10, 25, 1, 30, tzinfo=calendar.zone)
+        kept = json.loads(json.dumps(normalised(definition, now, calendar)))  # as it comes back after a restart
+        alarm = made_alarm("nap", kept, calendar, now)
+        moment = next_occurrence(alarm.rule, now, calendar)
+        assert alarm.once
+        assert moment.astimezone(calendar.zone).isoformat() == f"2026-10-25T{due}"
+
+    def test_a_moment_that_spring_leaves_out_is_the_end_of_the_gap(self):
+        calendar = Calendar(ZoneInfo("Europe/Berlin"))
+        now = datetime(2026, 3, 28, tzinfo=UTC)
+        alarm = made_alarm("nap", normalised({"at": "2026-03-29T02:30"}, now, calendar), calendar, now)
+        assert next_occurrence(alarm.rule, now, calendar) == datetime(2026, 3, 29, 1, tzinfo=UTC)
+
+    def test_what_is_changed_about_it_leaves_its_exact_moment(self):
+        desk = Desk()
+        desk.ask("set/alarm/once", {"at": "2026-12-01T06:30"})
+        assert "moment_utc" not in desk.agenda.written("once")
+        desk.agenda.change("once", {"volume": 30})
+        alarm = desk.agenda.alarms["once"]
+        assert (alarm.volume, alarm.once) == (30, True)
+        assert alarm.rule.moment == datetime(2026, 11, 30, 21, 30, tzinfo=UTC)
+        desk.agenda.change("once", {"at": "07:10"})
+        assert desk.agenda.alarms["once"].rule.moment is None
+        desk.until(2026, 12, 4)
+        assert desk.moments("once") == ["12-01 07:10"]
+
+    def test_another_time_takes_the_place_of_its_exact_moment(self):
+        desk = Desk()
+        desk.ask("set/alarm/once", {"at": "2026-12-01T06:30"})
+        desk.ask("set/alarm/once/time", "07:10")
+        desk.until(2026, 12, 4)
+        assert desk.moments("once") == ["12-01 07:10"]
+
     def test_a_timer_is_never_too_early(self):
         desk = Desk(None, datetime(2026, 12, 1, 6, 0, 0, 400_000, tzinfo=TOKYO))
         desk.ask("set/alarm/egg", {"in": "100ms"})
@@ -244,6 +291,7 @@ class TestMadeAtRunTime:
     @pytest.mark.parametrize(
         ("name", "text", "reason"),
         [
+            ("nap", {"at": "6:00", "moment_utc": 0}, "unknown key 'moment_utc'"),
             ("nap", {"at": "25:00"}, "at: a time such as 7:30"),
             ("nap", {"at": "2026-11-30T06:00"}, "2026-11-30 06:00 is past"),
             ("nap", {"at": "2026-13-01T06:00"}, "at: a moment such as 2026-12-01T06:30 is expected"),

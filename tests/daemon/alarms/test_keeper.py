@@ -361,6 +361,56 @@ class TestRestart:
 
         run(scenario)
 
+    @pytest.mark.parametrize(
+        ("back_at", "began", "late"), [(at(6, 44, 59), "06:45:00", 0), (at(6, 45, 40), "06:45:40", 40)]
+    )
+    def test_stopped_between_its_handover_and_its_moment_it_is_late_by_the_truth(self, tmp_path, back_at, began, late):
+        async def scenario():
+            a, path = alarm(), tmp_path / "asagoe.db"
+            room = Bedroom(at(6, 44, 58), path, a)
+            room.keeper.ring(a, at(6, 45))
+            await room.settle()
+            room.database.close()
+            for task in room.keeper._tasks.values():
+                task.cancel()
+            room = Bedroom(back_at, path, a)
+            room.keeper.restore()
+            await room.wait(2)
+            assert room.told(events.ALARM_RINGING)[0].details["late_s"] == late
+            assert room.clips.prepared[0] == ("wake-up", began, late)
+            assert room.rounds[0][0] == began  # never before its moment
+            room.keeper.dismiss()
+            room.database.close()
+
+        run(scenario)
+
+    def test_what_the_schedule_caught_up_with_is_not_begun_a_second_time(self, tmp_path):
+        async def scenario():
+            a = alarm()
+            room = Bedroom(at(6, 45, 40), tmp_path / "asagoe.db", a)
+            room.keeper.ring(a, at(6, 45))
+            room.keeper.restore()  # as at a start: the schedule first, then what was kept
+            await room.settle()
+            assert [e.details["late_s"] for e in room.told(events.ALARM_RINGING)] == [40]
+            assert room.clips.prepared == [("wake-up", "06:45:40", 40)]
+            room.keeper.dismiss()
+            room.database.close()
+
+        run(scenario)
+
+    def test_what_was_heard_before_the_restart_is_not_called_late(self, tmp_path):
+        async def scenario():
+            a, path = alarm(), tmp_path / "asagoe.db"
+            await self.left_behind(path, a)
+            room = Bedroom(at(6, 46), path, a)
+            room.keeper.restore()
+            assert room.told(events.ALARM_RINGING)[0].details["late_s"] == 0
+            await room.settle()
+            room.keeper.dismiss()
+            room.database.close()
+
+        run(scenario)
+
     def test_what_is_no_alarm_any_more_is_missed_and_says_why(self, tmp_path):
         async def scenario():
             path = tmp_path / "asagoe.db"

@@ -134,3 +134,10 @@ def test_many_times_a_day_are_planned_quickly():
     begun = clock.process_time()
     assert len(list(islice(occurrences(Rule(times), datetime(2026, 12, 1, tzinfo=UTC), Calendar(TOKYO)), 3000))) == 3000
     assert clock.process_time() - begun < 0.5
+
+
+def test_a_rule_of_one_moment_is_due_then_also_in_the_hour_that_autumn_repeats():
+    second = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)  # 2:30 in Berlin for the second time
+    rule = Rule((time(2, 30),), parse_days(["2026-10-25"]), moment=second)
+    assert local(rule, datetime(2026, 10, 24), BERLIN, 3) == ["Sun 2026-10-25 02:30 +0100"]
+    assert next_occurrence(rule, second, Calendar(BERLIN)) is None
