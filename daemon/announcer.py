@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,22 +15,20 @@ from daemon.announcement import Announcement, Priority, new_id
 from daemon.clock import Clock
 from daemon.errors import DaemonError
 from daemon.events import Event, Events
+from daemon.journal import write_end
 from daemon.mix import Mix, amplitude
 from daemon.player import Player
 from daemon.queue import AnnouncementQueue, Item
 from daemon.quiet import SAY, Action, Verdict, softened
 from daemon.quiet_keeper import QuietKeeper
 from daemon.renderer import Renderer
+from daemon.repetitions import Repetitions
 from daemon.saying import Saying
 from daemon.timings import Timings
 from daemon.waiting import Waiting
 from engine import Audio, EngineError
 
 _log = logging.getLogger("asagoe.announcer")
-_journal = logging.getLogger("asagoe.announcement")
-
-REMEMBERED = 2000
-"""So many ids are remembered, so that a message that is delivered twice is handled once."""
 
 WAKE = 2.0
 """Seconds for which the device is held open for an announcement that is being rendered."""
@@ -82,8 +79,7 @@ class Announcer:
         self._current: Saying | None = None
         self._last: Announcement | None = None
         self._held: Item | None = None
-        self._handled: OrderedDict[str, None] = OrderedDict()
-        self._texts: dict[tuple[str, str | None], tuple[str, float]] = {}
+        self._repetitions = Repetitions()
         self._ahead: asyncio.Task[None] | None = None
         self.counters = {"accepted": 0, "finished": 0, "failed": 0, "dropped": 0, "expired": 0, "duplicates": 0}
 
@@ -116,11 +112,11 @@ class Announcer:
         Returns:
             Whether it will be said, if nothing comes between.
         """
-        if announcement.id in self._handled:
+        if self._repetitions.is_handled(announcement.id):
             self.counters["duplicates"] += 1
             _log.info("the id %s was handled before; this copy is ignored", announcement.id)
             return False
-        self._remember(announcement.id)
+        self._repetitions.remember(announcement.id)
         refusal = self._refusal(announcement)
         self.counters["accepted"] += 1
         self._emit(events.ACCEPTED, announcement, text=announcement.text, origin=announcement.origin)
@@ -133,7 +129,7 @@ class Announcer:
 
     def restore(self, announcement: Announcement, resume_at: int) -> bool:
         """Queue an announcement that an earlier run accepted, to be gone on with at one of its sentences."""
-        self._remember(announcement.id)
+        self._repetitions.remember(announcement.id)
         return self._admit(announcement, resume_at)
 
     def _admit(self, announcement: Announcement, resume_at: int = 0) -> bool:
@@ -421,12 +417,8 @@ class Announcer:
     def _refusal(self, announcement: Announcement) -> str | None:
         if self._is_muted(announcement):
             return "muted"
-        if announcement.dedupe:
-            key, now = (announcement.text, announcement.speaker), self._clock.monotonic()
-            self._texts = {k: said for k, said in self._texts.items() if said[1] > now}
-            if key in self._texts:
-                return "the same text was said a moment ago"
-            self._texts[key] = (announcement.id, now + announcement.dedupe)
+        if self._repetitions.is_said(announcement, self._clock.monotonic()):
+            return "the same text was said a moment ago"
         return None
 
     def _is_muted(self, announcement: Announcement) -> bool:
@@ -443,11 +435,6 @@ class Announcer:
             return amplitude(announcement.fade.volume(target, self._clock.monotonic()))
 
         return gain
-
-    def _remember(self, announcement_id: str) -> None:
-        self._handled[announcement_id] = None
-        while len(self._handled) > REMEMBERED:
-            self._handled.popitem(last=False)
 
     def _emit(self, kind: str, announcement: Announcement, reason: str | None = None, **details: Any) -> None:
         self._bus.emit(Event(kind, announcement.id, reason, MappingProxyType(details)))
@@ -466,19 +453,8 @@ class Announcer:
                 return
             current.ended = True
         self.counters[kind] += 1
-        key = (announcement.text, announcement.speaker)
-        if kind != events.FINISHED and self._texts.get(key, ("", 0.0))[0] == announcement.id:
-            del self._texts[key]  # it was not heard: the same text is no repetition
+        if kind != events.FINISHED:
+            self._repetitions.not_heard(announcement)
         timings = timings or Timings(announcement.received_at)
         self._emit(kind, announcement, reason, **details, **timings.as_json())
-        level = logging.WARNING if kind == events.FAILED else logging.INFO
-        _journal.log(
-            level,
-            "announcement",
-            extra={
-                "facts": {"id": announcement.id, "outcome": kind, "reason": reason, "origin": announcement.origin}
-                | {"priority": announcement.priority.name.lower(), "text": announcement.text}
-                | timings.as_json()
-                | details
-            },
-        )
+        write_end(announcement, kind, reason, timings, details)
