@@ -347,7 +347,7 @@ class PahoBroker:
             self._heard_before = self._heard_at
             if not session_present:
                 self._redelivery.forget()
-            self._heartbeat.connected()
+            self._heartbeat.connected(self._connected_at)
             self._beat()
             self._on_connection(True)
 

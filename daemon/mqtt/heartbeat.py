@@ -29,6 +29,7 @@ class Heartbeat:
         self._missed = 0
         self._answered = False
         self._passed: float | None = None
+        self._returns = False
         self.round_trip: float | None = None
 
     @property
@@ -38,13 +39,13 @@ class Heartbeat:
             return "lost" if self._missed >= LOST_AFTER else "ok"
         return "unanswered"
 
-    def connected(self) -> None:
-        """A connection is new: what was sent before says nothing about it."""
+    def connected(self, now: float) -> None:
+        """A connection is new, at a moment of the monotonic clock: what was sent before says nothing about it."""
         self._came_back = self._sent_any
         self._sent = None
         self._missed = 0
         self._answered = False
-        self._passed = None
+        self._passed = now if self._returns else None
         self.round_trip = None
 
     def beat(self, now: float) -> str:
@@ -61,6 +62,7 @@ class Heartbeat:
             return False  # an old one, or somebody else's
         self.round_trip = now - self._sent[1]
         self._passed = self._sent[1]
+        self._returns = True
         self._sent = None
         self._missed = 0
         self._answered = True
@@ -70,7 +72,7 @@ class Heartbeat:
         """How long, at least, the way from the broker held back a message that arrives now, in seconds.
 
         A connection keeps its order: had the way been free, the heartbeat of the last period would have come back
-        before the message. Nothing is known before one came back on this connection.
+        before the message. Nothing is known of a broker that never returned one.
         """
         return 0.0 if self._passed is None else max(0.0, now - self._passed - period)
 

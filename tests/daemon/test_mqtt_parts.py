@@ -61,7 +61,7 @@ def test_a_second_encoding_that_is_none_is_a_mistake_of_the_configuration(name):
 
 def test_a_heartbeat_that_comes_back_is_a_round_trip():
     heart = Heartbeat()
-    heart.connected()
+    heart.connected(0)
     assert heart.heard(heart.beat(10.0), 10.25)
     assert (heart.state, heart.round_trip) == ("ok", 0.25)
     assert not heart.heard("somebody else", 11.0)
@@ -69,11 +69,11 @@ def test_a_heartbeat_that_comes_back_is_a_round_trip():
 
 def test_two_that_do_not_come_back_are_lost_and_before_the_first_answer_nothing_is_concluded():
     heart = Heartbeat()
-    heart.connected()
+    heart.connected(0)
     for moment in range(4):
         heart.beat(moment)
     assert (heart.state, heart.unanswered) == ("unanswered", True)
-    heart.connected()
+    heart.connected(0)
     heart.heard(heart.beat(10), 10.1)
     heart.beat(20)
     heart.beat(30)
@@ -84,10 +84,10 @@ def test_two_that_do_not_come_back_are_lost_and_before_the_first_answer_nothing_
 
 def test_a_twin_shows_in_what_the_broker_kept_but_not_at_the_first_connection():
     heart = Heartbeat()
-    heart.connected()
+    heart.connected(0)
     mine = heart.beat(1.0)
     assert heart.twin("other/1 abc") is None  # of a process before this one
-    heart.connected()
+    heart.connected(0)
     assert heart.twin("other/1 abc") == "other/1"
     assert heart.twin(mine) is None
 
@@ -242,7 +242,7 @@ def test_a_password_that_cannot_be_read_is_named(tmp_path):
 
 def test_the_heartbeat_tells_how_long_the_way_held_back_what_arrives():
     heart = Heartbeat()
-    heart.connected()
+    heart.connected(900)
     assert heart.held_back(1000, 5) == 0  # nothing is known yet
     beat = heart.beat(1000)
     assert heart.held_back(1020, 5) == 0
@@ -252,5 +252,5 @@ def test_the_heartbeat_tells_how_long_the_way_held_back_what_arrives():
     last = heart.beat(1030)
     heart.heard(last, 1030.5)  # the way is free again: what follows is new
     assert heart.held_back(1031, 5) == 0
-    heart.connected()
-    assert heart.held_back(2000, 5) == 0
+    heart.connected(1990)  # what comes now was sent since then
+    assert heart.held_back(2000, 5) == 5
