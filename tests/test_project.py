@@ -67,6 +67,11 @@ def test_the_wheel_holds_the_example_the_schema_and_the_chimes(wheel):
     assert {"engine/py.typed", "daemon/py.typed"} <= names
 
 
+def test_the_wheel_holds_the_page(wheel):
+    for path in (ROOT / "daemon" / "http" / "page").iterdir():
+        assert wheel.read(f"daemon/http/page/{path.name}") == path.read_bytes(), path.name
+
+
 def test_the_wheel_holds_the_units_as_they_stand_in_the_project(wheel):
     for path in (ROOT / "systemd").rglob("*"):
         if path.is_file():

@@ -20,7 +20,7 @@ from daemon.config.values import parse_time_of_day
 from daemon.errors import RequestError
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.entries import schedule_of
-from daemon.schedule.plan import Exceptions, Planned, Vacation, planned
+from daemon.schedule.plan import Exceptions, Planned, Vacation, planned_ahead
 from daemon.schedule.rules import Rule
 from daemon.schedule.scheduler import Entry
 from daemon.store import Records
@@ -326,7 +326,7 @@ class Agenda:
         left_out: Planned | None = None
         if not exceptions.enabled:
             return Coming(name, item, enabled=False, due=None, left_out=None, rule=rule)
-        for moment in planned(rule, exceptions, now, self.calendar):
+        for moment in planned_ahead(rule, exceptions, now, self.calendar):
             if moment.reason is None and not self._records.happened(name, moment.due):
                 return Coming(name, item, enabled=True, due=moment.due, left_out=left_out, rule=rule)
             left_out = left_out or (moment if moment.reason else None)

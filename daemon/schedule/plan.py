@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from daemon.schedule.calendar import Calendar, Holidays
 from daemon.schedule.planner import occurrences
-from daemon.schedule.rules import Rule
+from daemon.schedule.rules import LAST, Rule
 
 DISABLED = "disabled"
 SKIPPED = "skipped once"
@@ -45,10 +45,14 @@ class Exceptions:
         """Why a due moment does not happen; None when it does."""
         if not self.enabled:
             return DISABLED
+        return self.on_vacation(due, calendar) or (SKIPPED if due in self.skipped else None)
+
+    def on_vacation(self, due: datetime, calendar: Calendar) -> str | None:
+        """The reason of a due moment that lies in a vacation that matters here; None for all others."""
         vacation = None if self.ignores_vacation else self.vacation
         if vacation is not None and due.astimezone(calendar.zone).date() in vacation:
             return f"vacation until {vacation.last}"
-        return SKIPPED if due in self.skipped else None
+        return None
 
 
 _MOST_SILENCED = 200
@@ -84,11 +88,26 @@ def planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calen
         yield from planned(rule, replace(exceptions, vacation=None), over - timedelta(microseconds=1), calendar)
 
 
+def planned_ahead(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> Iterator[Planned]:
+    """As ``planned``, but of a vacation only the first moment: it may last for thousands of years."""
+    for moment in planned(rule, exceptions, after, calendar):
+        yield moment
+        if exceptions.vacation is not None and exceptions.on_vacation(moment.due, calendar):
+            last = exceptions.vacation.last
+            break
+    else:
+        return
+    if last < LAST:
+        end = datetime.combine(last + timedelta(days=1), time(), tzinfo=calendar.zone)
+        # In UTC, or the second before midnight could be one that the zone has twice.
+        yield from planned(rule, exceptions, end.astimezone(UTC) - timedelta(seconds=1), calendar)
+
+
 def next_planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> datetime | None:
     """The first moment after another that will really happen, in UTC; None when there is none."""
     if not exceptions.enabled:
         return None
-    return next((item.due for item in planned(rule, exceptions, after, calendar) if item.reason is None), None)
+    return next((item.due for item in planned_ahead(rule, exceptions, after, calendar) if item.reason is None), None)
 
 
 def left_out(rule: Rule, after: datetime, until: datetime, calendar: Calendar) -> Iterator[Planned]:

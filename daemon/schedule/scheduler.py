@@ -18,7 +18,7 @@ from typing import Protocol
 
 from daemon.clock import Clock
 from daemon.schedule.calendar import Calendar
-from daemon.schedule.plan import NO_EXCEPTIONS, Exceptions, planned
+from daemon.schedule.plan import NO_EXCEPTIONS, Exceptions, planned_ahead
 from daemon.schedule.rules import Rule
 from daemon.schedule.timers import Timers
 
@@ -269,7 +269,7 @@ class Scheduler:
         """The moments at which an entry really is due, strictly after another, that have not happened yet."""
         if not entry.exceptions.enabled:
             return
-        for moment in planned(entry.rule, entry.exceptions, after, self._calendar):
+        for moment in planned_ahead(entry.rule, entry.exceptions, after, self._calendar):
             if moment.reason is None and not self._history.happened(entry.id, moment.due):
                 yield moment.due
 
@@ -349,7 +349,7 @@ def merged(
             continue
         due = (
             moment.due
-            for moment in planned(entry.rule, entry.exceptions, after, calendar)
+            for moment in planned_ahead(entry.rule, entry.exceptions, after, calendar)
             if moment.reason is None and not (history and history.happened(entry.id, moment.due))
         )
         found += [Occurrence(entry, moment) for moment in islice(due, count)]

@@ -24,7 +24,7 @@ function showNow(state, said) {
   fillIfNew($("now-said"), [text, state.queue, state.state, currentLanguage()], () => [
     text === null
       ? h("p", { class: "said idle" }, t("idle"))
-      : h("p", { class: "said" }, h("span", { class: "pulse", "aria-hidden": "true" }, h("i"), h("i"), h("i")), text),
+      : h("p", { class: "said", lang: "ja" }, h("span", { class: "pulse", "aria-hidden": "true" }, h("i"), h("i"), h("i")), text),
     state.queue > 0 && h("p", { class: "hint" }, t("waiting", { n: state.queue })),
   ]);
   const command = (name) => () => ask("POST", "/api/commands", { command: `do/${name}` });
@@ -126,7 +126,7 @@ async function preview() {
   fill($("briefing-shown"),
     !found.text && h("p", { class: "hint" }, t("nothing_to_say")),
     h("ul", { class: "list" }, found.sections.map((part) => h("li", { data: { section: part.section } },
-      h("div", {}, h("span", { class: "tag" }, part.section), " ", part.text || ""),
+      h("div", {}, h("span", { class: "tag" }, part.section), " ", h("span", { lang: "ja" }, part.text || "")),
       h("div", { class: part.text ? "meta" : "warned" }, why(part))))));
 }
 

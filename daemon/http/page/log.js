@@ -38,7 +38,7 @@ function row(entry, zone) {
     entry.audible === false && t("inaudible"),
   ];
   return h("li", { data: { announcement: entry.id } },
-    h("div", {}, plain(entry.text) || entry.id),
+    h("div", { lang: "ja" }, plain(entry.text) || entry.id),
     entry.waveform.length > 0 && waveform(entry.waveform, t("waveform", { s: entry.seconds.toFixed(1) })),
     h("div", { class: "meta" },
       h("span", { class: `tag ${tags[entry.outcome] || ""}` }, t(entry.outcome === "dropped" && entry.seconds > 0 ? "stopped" : entry.outcome || entry.stage)), " ",

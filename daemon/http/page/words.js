@@ -213,14 +213,16 @@ export function weekdays() {
   return DAYS.map((day, index) => [day, format.format(new Date(Date.UTC(2024, 0, 1 + index)))]);
 }
 
+const dayNumber = (word) => Math.max(DAYS.indexOf(word), word.length === 1 ? "月火水木金土日".indexOf(word) : -1);
+
 /** The weekdays that words such as "mon-fri" or "sat" name; null where they name something else. */
 export function daysNamed(words) {
   const found = new Set();
   for (const word of words.flatMap((text) => text.toLowerCase().split(/[\s,]+/)).filter(Boolean)) {
     const [first, last = first] = word.split("-");
-    const [from, to] = [DAYS.indexOf(first), DAYS.indexOf(last)];
-    if (from < 0 || to < from) return null;
-    for (let day = from; day <= to; day += 1) found.add(DAYS[day]);
+    const [from, to] = [dayNumber(first), dayNumber(last)];
+    if (from < 0 || to < 0) return null;
+    for (let step = 0; step <= (to - from + 7) % 7; step += 1) found.add(DAYS[(from + step) % 7]);
   }
   return DAYS.filter((day) => found.has(day));
 }

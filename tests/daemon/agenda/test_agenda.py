@@ -1,6 +1,7 @@
 """The plan with everything that people change about it, on a fake clock, over restarts."""
 
 import json
+import time as clock
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -141,6 +142,31 @@ def test_a_vacation_silences_alarms_but_those_that_ignore_it():
     assert desk.moments("weekend") == ["12-05 09:00", "12-06 09:00"]
     assert desk.missed == []
     assert desk.agenda.vacation is None  # it is over
+
+
+def test_a_vacation_without_an_end_is_planned_at_once():
+    desk = Desk()
+    began = clock.monotonic()
+    desk.ask("set/vacation", "ON")
+    coming = {item.id: item for item in desk.agenda.coming()}
+    assert clock.monotonic() - began < 1.0  # a day after the other to the year 9999 would take half a minute
+    assert coming["wake-up"].due is None
+    assert (desk.local(coming["wake-up"].left_out.due), coming["wake-up"].left_out.reason) == (
+        "12-01 06:45",
+        "vacation until 9999-12-31",
+    )
+    assert desk.local(coming["weekend"].due) == "12-05 09:00"
+    desk.ask("set/vacation", "OFF")
+    assert desk.local(desk.agenda.next_alarm().due) == "12-01 06:45"
+
+
+@pytest.mark.parametrize("at", ["0:00", "0:00:01", "12:00", "23:59:59"])
+def test_the_first_moment_after_a_vacation_is_not_lost(at):
+    desk = Desk(config=f'timezone: Asia/Tokyo\nalarms: {{early: {{at: "{at}"}}}}')
+    desk.ask("set/vacation", "2026-12-01..2027-12-30")
+    assert desk.agenda.next_alarm().due == datetime.combine(
+        date(2027, 12, 31), time(*map(int, at.split(":"))), tzinfo=TOKYO
+    )
 
 
 def test_changed_times_hold_until_the_configuration_changes_them(tmp_path):
