@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from daemon.schedule.calendar import Calendar, Holidays
 from daemon.schedule.planner import occurrences
-from daemon.schedule.rules import LAST, Rule
+from daemon.schedule.rules import Rule
 
 DISABLED = "disabled"
 SKIPPED = "skipped once"
@@ -68,17 +68,19 @@ class Planned:
     reason: str | None = None
 
 
-def planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> Iterator[Planned]:
+def planned(
+    rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar, *, most_silenced: int = 200
+) -> Iterator[Planned]:
     """All occurrences of a rule strictly after a moment, in order, with what keeps each from happening.
 
-    Of a vacation only the first 200 are given: one that lasts until it is switched off would have no end.
+    Of a vacation only the first ``most_silenced`` are given: one that lasts until it is switched off has no end.
     """
     away = None if exceptions.ignores_vacation or not exceptions.enabled else exceptions.vacation
     silenced = 0
     for due in occurrences(rule, after, calendar):
         yield Planned(due, exceptions.reason(due, calendar))
         silenced += away is not None and due.astimezone(calendar.zone).date() in away
-        if silenced == _MOST_SILENCED:
+        if silenced == most_silenced:
             break
     else:
         return
@@ -89,18 +91,8 @@ def planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calen
 
 
 def planned_ahead(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> Iterator[Planned]:
-    """As ``planned``, but of a vacation only the first moment: it may last for thousands of years."""
-    for moment in planned(rule, exceptions, after, calendar):
-        yield moment
-        if exceptions.vacation is not None and exceptions.on_vacation(moment.due, calendar):
-            last = exceptions.vacation.last
-            break
-    else:
-        return
-    if last < LAST:
-        end = datetime.combine(last + timedelta(days=1), time(), tzinfo=calendar.zone)
-        # In UTC, or the second before midnight could be one that the zone has twice.
-        yield from planned(rule, exceptions, end.astimezone(UTC) - timedelta(seconds=1), calendar)
+    """As ``planned``, but of a vacation only the first moment: for whoever wants to know what happens next."""
+    return planned(rule, exceptions, after, calendar, most_silenced=1)
 
 
 def next_planned(rule: Rule, exceptions: Exceptions, after: datetime, calendar: Calendar) -> datetime | None:
