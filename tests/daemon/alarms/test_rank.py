@@ -70,7 +70,9 @@ def test_a_critical_message_cuts_into_a_ringing_alarm_which_goes_on_after_it(tmp
         async with House(tmp_path) as house:
             _, troubles, task = ringing(house)
             round_id = await first_round(house)
-            await asyncio.sleep(0.6)  # in its second piece
+            async with asyncio.timeout(5):
+                while house.announcer._current.position < 1:  # in its second piece
+                    await asyncio.sleep(0.005)
             fire = house.say("火事です。", priority=Priority.CRITICAL)
             await house.until(events.STARTED, fire, timeout=1.0)
             assert house.story(round_id)[-1] == events.INTERRUPTED
