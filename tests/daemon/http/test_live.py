@@ -47,7 +47,7 @@ class Stream:
 
 
 def live_of(node):
-    return next(one for one in gc.get_objects() if isinstance(one, Live) and one._backend.loop is node.loop)
+    return next(one for one in gc.get_objects() if type(one) is Live and one._backend.loop is node.loop)
 
 
 def until(condition, timeout=10):
