@@ -211,8 +211,11 @@ def test_what_notify_sends_is_spoken_as_it_is(house, hub, text):
     assert sounds(house.pulse.recording(start))
     last = device(hub(house))["components"]["last_announcement"]
     wait_for(lambda: shown(house, last) == text, 5, "the last announcement")
-    attributes = json.loads(render(last["json_attributes_template"], value_json=house.listener.state()))
-    assert (attributes["text"], attributes["outcome"]) == (text, "finished")
+
+    def attributes():
+        return json.loads(render(last["json_attributes_template"], value_json=house.listener.state()))
+
+    wait_for(lambda: (attributes()["text"], attributes()["outcome"]) == (text, "finished"), 5, "its outcome")
 
 
 def test_every_command_of_the_device_is_carried_out_and_choices_are_kept(make_house, hub):

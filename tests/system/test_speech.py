@@ -34,7 +34,7 @@ def test_a_message_is_heard(house, payload):
     assert 1.21 < finish - begin < 2.2  # 1.36 s; a machine that is busy with other tests lets the device run dry
     speech = samples[round(begin * RATE) : round(finish * RATE)]
     assert 0.2 < np.abs(speech).max() < 0.95  # level, no clipping
-    assert loudness(speech, RATE) == pytest.approx(-18, abs=1.0)
+    assert loudness(speech, RATE) == pytest.approx(-18, abs=2.5)  # of which gaps take something
     assert np.abs(samples[: round((begin - 0.05) * RATE)]).max() < 1e-3  # silence before
     assert np.abs(samples[round((finish + 0.05) * RATE) :]).max() < 1e-3  # and after
     kinds = [e["event_type"] for e in house.listener.events]
