@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from daemon.agenda.agenda import Agenda, Coming
+from daemon.agenda.agenda import Agenda, Coming, first_alarm
 from daemon.alarms.alarm import Alarm
 from daemon.alarms.keeper import AlarmKeeper
 from daemon.alarms.life import Ring
@@ -50,7 +50,7 @@ def snapshot(
     """
     coming = agenda.coming()
     alarms = [item for item in coming if isinstance(item.definition, Alarm)]
-    first = min((item for item in alarms if item.due is not None), key=lambda item: str(item.due), default=None)
+    first = first_alarm(coming)
     vacation = agenda.vacation
     return {
         "node": node,

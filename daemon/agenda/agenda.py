@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from types import MappingProxyType
@@ -53,6 +53,12 @@ class Coming:
     due: datetime | None
     left_out: Planned | None
     rule: Rule
+
+
+def first_alarm(coming: Iterable[Coming]) -> Coming | None:
+    """The alarm that comes first; None when none comes."""
+    alarms = [item for item in coming if isinstance(item.definition, Alarm) and item.due is not None]
+    return min(alarms, key=lambda item: str(item.due), default=None)
 
 
 class Agenda:
@@ -138,8 +144,7 @@ class Agenda:
 
     def next_alarm(self) -> Coming | None:
         """The alarm that comes first."""
-        alarms = [item for item in self.coming() if isinstance(item.definition, Alarm) and item.due is not None]
-        return min(alarms, key=lambda item: (item.due is None, item.due), default=None)
+        return first_alarm(self.coming())
 
     # What people change.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, time
 from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -10,10 +11,29 @@ from daemon.config.base import Model, OneOrMore, Priority, speech_option
 from daemon.config.values import At, Day, Duration, Identifier, Percent
 from daemon.schedule.days import EVERY_DAY, Days, Weekdays
 from daemon.schedule.rules import EVERY_HELP, Every, Rule, check_cron, parse_every
+from daemon.schedule.sun import SunTime
 from daemon.schedule.words import DAYS_HELP, parse_days
 
 MOST_TIMES = 100
 """So many times of day one rule may have: each is looked at whenever the plan changes."""
+
+
+def rule_of_days(
+    words: list[str] | None,
+    every: str | None,
+    first: date | None,
+    last: date | None,
+    *,
+    times: tuple[time | SunTime, ...] = (),
+) -> Rule:
+    """A rule from validated keys; every n weeks without days means the weekday of the first date."""
+    days = EVERY_DAY if words is None else parse_days(words)
+    if every is None or first is None:
+        return Rule(times, days, None, first, last)
+    count, unit = parse_every(every)
+    if unit == "weeks" and words is None:
+        days = Days((Weekdays(frozenset({first.weekday()})),))
+    return Rule(times, days, Every(count, unit, first), first, last)
 
 
 class RuleConfig(Model):
@@ -77,14 +97,7 @@ class RuleConfig(Model):
         """The rule as a frozen value."""
         if self.cron is not None:
             return Rule(first=self.from_, last=self.until, cron=self.cron)
-        days = EVERY_DAY if self.days is None else parse_days(self.days)
-        every = None
-        if self.every is not None and self.from_ is not None:
-            count, unit = parse_every(self.every)
-            every = Every(count, unit, self.from_)
-            if unit == "weeks" and self.days is None:
-                days = Days((Weekdays(frozenset({self.from_.weekday()})),))
-        return Rule(tuple(self.at or ()), days, every, self.from_, self.until)
+        return rule_of_days(self.days, self.every, self.from_, self.until, times=tuple(self.at or ()))
 
 
 class ScheduleEntryConfig(RuleConfig):

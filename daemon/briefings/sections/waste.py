@@ -16,12 +16,12 @@ from daemon.briefings.sections.ics import from_kept, kept
 from daemon.briefings.sections.reading import checked
 from daemon.briefings.sections.templates import words_of
 from daemon.config.base import Model, OneOrMore
+from daemon.config.schedule import rule_of_days
 from daemon.config.values import Day, TimeOfDay, parse_time_of_day
 from daemon.errors import SectionError
 from daemon.schedule.calendar import Calendar
 from daemon.schedule.dates import DATES_HELP, Dates, parse_dates
-from daemon.schedule.days import EVERY_DAY, Days, Weekdays
-from daemon.schedule.rules import EVERY_HELP, Every, Rule, parse_every
+from daemon.schedule.rules import EVERY_HELP, Rule, parse_every
 from daemon.schedule.words import DAYS_HELP, parse_days
 
 _DAYS_AHEAD = 15  # of a calendar, so that old data can still tell of today
@@ -76,14 +76,7 @@ class WasteRule(Model):
         """Its regular days; None when it has none."""
         if self.days is None and self.every is None:
             return None
-        days = EVERY_DAY if self.days is None else parse_days(self.days)
-        every = None
-        if self.every is not None and self.from_ is not None:
-            count, unit = parse_every(self.every)
-            every = Every(count, unit, self.from_)
-            if unit == "weeks" and self.days is None:
-                days = Days((Weekdays(frozenset({self.from_.weekday()})),))
-        return Rule(days=days, every=every, first=self.from_, last=self.until)
+        return rule_of_days(self.days, self.every, self.from_, self.until)
 
 
 class WasteSettings(SourceSettings):
