@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -20,6 +21,7 @@ import yaml
 from paho.mqtt.enums import CallbackAPIVersion
 
 RATE = 48_000
+_numbers = itertools.count(1)
 LATE = 200
 """Milliseconds: nothing that is late by less fails a test, on a machine where several houses run; the benchmark of
 punctuality measures how late things are."""
@@ -181,9 +183,8 @@ class Listener:
     def __init__(self, port: int, base: str):
         self.base = base
         self.messages: list[tuple[float, str, str, bool]] = []
-        self.client = paho.Client(
-            CallbackAPIVersion.VERSION2, client_id=f"test-{os.getpid()}-{port}-{base.replace('/', '-')}"
-        )
+        # A second listener of the same client id would throw the first one out.
+        self.client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"test-{os.getpid()}-{next(_numbers)}")
         self.client.on_message = lambda _c, _u, m: self.messages.append(
             (time.time(), m.topic, m.payload.decode(errors="replace"), m.retain)
         )
@@ -318,9 +319,9 @@ class House:
     def publish(self, name: str, payload: str | bytes | dict, **options):
         if isinstance(payload, dict):
             payload = json.dumps(payload, ensure_ascii=False)
-        self.listener.client.publish(
-            f"{self.base}/{name}", payload, qos=options.pop("qos", 1), **options
-        ).wait_for_publish(5)
+        client = self.listener.client
+        wait_for(client.is_connected, 10, "the listener to be connected")
+        client.publish(f"{self.base}/{name}", payload, qos=options.pop("qos", 1), **options).wait_for_publish(5)
 
     def announce(self, text: str, **fields) -> str:
         name = fields.pop("id", None) or f"t{len(self.listener.messages)}-{time.monotonic_ns()}"
