@@ -236,7 +236,8 @@ ENGINES = {"asagoe": measure_asagoe, "tuned": measure_asagoe, "hayakoe": measure
 
 def run(engine: str, interpreter: str, arguments: list[str], **environment: str) -> dict[str, float]:
     """Start an engine once."""
-    command = [interpreter, __file__, *arguments, "--child", engine, "--started", repr(time.time())]
+    # -P: the folder of this file must not hide the standard library's modules (http)
+    command = [interpreter, "-P", __file__, *arguments, "--child", engine, "--started", repr(time.time())]
     variables = os.environ | environment
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE, env=variables)
     if done.returncode:
