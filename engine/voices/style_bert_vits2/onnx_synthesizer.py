@@ -16,13 +16,16 @@ import numpy as np
 from engine.audio import Samples
 from engine.errors import EngineDefectError
 from engine.voices.style_bert_vits2.backend import Controls, Integers, NetworkInput, NetworkOutput, Noise
+from engine.voices.style_bert_vits2.decoder_rows import ROWS
 from engine.voices.style_bert_vits2.graph_names import CANONICAL_INPUTS, resolve_inputs
-from engine.voices.style_bert_vits2.onnx_session import Graph, runtime, session_options
+from engine.voices.style_bert_vits2.onnx_session import Graph, runtime, session_options, thread_budget
 
 PARTS = ("encoder.onnx", "flow.onnx", "decoder.onnx")
 
 WINDOW = 512
 """Frames that are decoded at once: 6 seconds, of which the decoder's memory is 200 MB."""
+ROW = 24
+"""Frames of a row of the decoder at least (see ``decoder_rows``): what rows overlap is computed twice."""
 MAX_FRAMES = 20_000
 """Beyond four minutes of audio for one sentence something is broken; computing it would take all memory."""
 
@@ -84,7 +87,7 @@ CONVERTED_NAMES = PartNames(
 
 
 @dataclass(frozen=True, slots=True)
-class TunedParts:
+class Substitutes:
     """Graphs that take the place of some of a network's.
 
     Attributes:
@@ -106,8 +109,12 @@ class PartedSynthesizer:
         margin: frames on each side that a frame of the decoder depends on.
         channels: C, of the prior; 0 to take what the flow declares.
         window: frames that are decoded at once, at most.
-        tuned: graphs that take the place of some in the folder, and what makes them different.
+        instead: graphs that take the place of some in the folder, and what makes them different.
         shared: graphs that another network has opened and will close, by the name in ``PARTS``.
+
+    Attributes:
+        portable: path of each graph in the folder, by the name in ``PARTS``, whatever takes its place.
+        paths: of those that are computed with.
     """
 
     reproducible = True
@@ -121,11 +128,12 @@ class PartedSynthesizer:
         margin: int,
         channels: int = 0,
         window: int = WINDOW,
-        tuned: TunedParts | None = None,
+        instead: Substitutes | None = None,
         shared: Mapping[str, Graph] | None = None,
     ) -> None:
-        self._replaced = tuned.graphs if tuned is not None else {}
-        self.paths = {name: self._replaced.get(name, folder / name) for name in PARTS}
+        self._replaced = instead.graphs if instead is not None else {}
+        self.portable = {name: folder / name for name in PARTS}
+        self.paths = {**self.portable, **self._replaced}
         self._own = {name: _opened(name, path) for name, path in self.paths.items() if name not in (shared or {})}
         self._graphs = {**(shared or {}), **self._own}
         self._encoder, self._flow, self._decoder = (self._graphs[name] for name in PARTS)
@@ -136,7 +144,7 @@ class PartedSynthesizer:
         files = _graph_files(folder, set(PARTS) - set(self._replaced))
         self._size = sum(file.stat().st_size for file in {*files, *_graph_files_of(self._replaced.values())})
         self.feature_size = feature_size(self._encoder, names.inputs["bert"])
-        self.fingerprint = f"onnx {content} {runtime().__version__}" + (f" {tuned.variant}" if tuned else "")
+        self.fingerprint = f"onnx {content} {runtime().__version__}" + (f" {instead.variant}" if instead else "")
 
     def variant(self, graphs: Mapping[str, Path], *, window: int | None = None) -> PartedSynthesizer:
         """The same network with other graphs in the place of some, for a comparison.
@@ -150,7 +158,7 @@ class PartedSynthesizer:
             margin=self._margin,
             channels=self._channels,
             window=window or self._window,
-            tuned=TunedParts({**self._replaced, **graphs}, "variant"),
+            instead=Substitutes({**self._replaced, **graphs}, "variant"),
             shared={name: graph for name, graph in self._graphs.items() if name not in graphs},
         )
 
@@ -192,7 +200,8 @@ class PartedSynthesizer:
 
     def _decode(self, known: Mapping[str, np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
         def decode(latent: np.ndarray) -> np.ndarray:
-            (audio,) = self._decoder.run({**known, self._names.latent: latent}).values()
+            rows = np.array([max(1, min(thread_budget(), latent.shape[2] // ROW))])
+            (audio,) = self._decoder.run({**known, self._names.latent: latent, ROWS: rows}).values()
             return audio.reshape(-1)
 
         return decode

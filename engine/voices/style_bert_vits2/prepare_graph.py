@@ -27,8 +27,9 @@ from engine.voices.style_bert_vits2.onnx_synthesizer import (
     PartedSynthesizer,
     PartNames,
     PublishedSynthesizer,
-    TunedParts,
+    Substitutes,
 )
+from engine.voices.style_bert_vits2.quick_decoder import forget, quick_decoder
 from engine.voices.style_bert_vits2.tuning.store import usable
 
 PREPARATION_REVISION = "1"
@@ -65,8 +66,9 @@ def open_synthesizer(
         try:
             return _first_good(
                 choice,
+                quick_decoder(path.parent / PARTS[2], content, cache),
                 lambda chosen: PartedSynthesizer(
-                    path.parent, content[:24], CONVERTED_NAMES, margin=margin, tuned=chosen
+                    path.parent, content[:24], CONVERTED_NAMES, margin=margin, instead=chosen
                 ),
             )
         except (LookupError, ValueError) as error:
@@ -81,7 +83,9 @@ def open_synthesizer(
         PREPARATION_REVISION,
         build=lambda work: _build(path, work, margin),
         opened=lambda folder: _first_good(
-            choice, lambda chosen: _opened(folder, facts_of(folder), content[:24], tuned=chosen)
+            choice,
+            quick_decoder(folder / PARTS[2], content, cache),
+            lambda chosen: _opened(folder, facts_of(folder), content[:24], instead=chosen),
         ),
         loss="its speech is not reproducible",
     )
@@ -89,20 +93,32 @@ def open_synthesizer(
 
 
 def _first_good(
-    choice: TunedParts | None, opened: Callable[[TunedParts | None], PartedSynthesizer]
+    tuned: Substitutes | None, quick: Substitutes | None, opened: Callable[[Substitutes | None], PartedSynthesizer]
 ) -> PartedSynthesizer:
-    """The network with the tuned parts, or without them where they cannot be used."""
-    if choice is not None:
+    """The network with the tuned parts, or in float32 where they cannot be used; with its quick decoder if it can."""
+    if tuned is not None:
         try:
-            return opened(choice)
+            return opened(_both(tuned, quick))
         except (EngineError, OSError, LookupError, ValueError) as error:
-            folders = ", ".join(sorted({str(graph.parent) for graph in choice.graphs.values()}))
+            folders = ", ".join(sorted({str(graph.parent) for graph in tuned.graphs.values()}))
             _log.warning("What was tuned in %s is damaged (%s); float32 is used. Tune the voice again.", folders, error)
+    if quick is not None:
+        try:
+            return opened(quick)
+        except (EngineError, OSError, LookupError, ValueError) as error:
+            forget(quick.graphs[PARTS[2]].parent, error)
     return opened(None)
 
 
+def _both(tuned: Substitutes, quick: Substitutes | None) -> Substitutes:
+    """What was tuned, and the quick decoder where that was not."""
+    if quick is None or not quick.graphs.keys() - tuned.graphs.keys():
+        return tuned
+    return Substitutes({**quick.graphs, **tuned.graphs}, f"{tuned.variant} {quick.variant}")
+
+
 def _opened(
-    folder: Path, text: str, content: str, *, window: int = WINDOW, tuned: TunedParts | None = None
+    folder: Path, text: str, content: str, *, window: int = WINDOW, instead: Substitutes | None = None
 ) -> PartedSynthesizer:
     facts = json.loads(text)
     names = PartNames(facts["inputs"], graph_split.NOISE_W, graph_split.NOISE, facts["durations"], facts["latent"])
@@ -113,7 +129,7 @@ def _opened(
         margin=facts["margin"],
         channels=facts["channels"],
         window=window,
-        tuned=tuned,
+        instead=instead,
     )
 
 

@@ -315,7 +315,7 @@ def test_a_graph_that_could_not_be_cut_cannot_be_tuned(copied_tree, tmp_path, mo
 
 @pytest.fixture(scope="module")
 def decoder(graph, made) -> onnx.ModelProto:
-    return load_model(opened(graph, made[0], tuned=False).paths[DECODER])
+    return load_model(opened(graph, made[0], tuned=False).portable[DECODER])
 
 
 def test_layers_of_the_decoder_are_grouped_by_stage_and_kernel(decoder):
@@ -335,7 +335,7 @@ def test_work_of_a_layer_grows_with_the_rate(decoder):
 
 
 def test_taking_fused_activations_apart_changes_nothing(graph, made, tmp_path):
-    path = opened(graph, made[0], tuned=False).paths[DECODER]
+    path = opened(graph, made[0], tuned=False).portable[DECODER]
     model = load_model(path)
     assert any(node.op_type == "FusedConv" for node in model.graph.node)
     unfuse(model)

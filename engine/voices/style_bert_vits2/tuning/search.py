@@ -92,7 +92,7 @@ class Search:
         known = self._exact.known(trial.given, trial.controls, SeededNoise(trial.seed))
         times = {}
         for part in PARTS:
-            graph = Graph(self._exact.paths[part])
+            graph = Graph(self._exact.portable[part])
             graph.run(known)
             begun = time.process_time()
             graph.run(known)

@@ -19,11 +19,11 @@ from engine.sources.lock import exclusive
 from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.graph_guard import check_graph
 from engine.voices.style_bert_vits2.onnx_session import runtime
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, TunedParts
+from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, Substitutes
 from engine.voices.style_bert_vits2.tuning.processor import this_processor
 from engine.voices.style_bert_vits2.tuning.report import Tuning
 
-REVISION = "1"
+REVISION = "2"
 """Raised whenever a tuning would turn out otherwise, or is stored otherwise."""
 
 _FOLDER = "tuned"
@@ -37,7 +37,7 @@ def key() -> str:
     return f"{this_processor().id}-onnxruntime{runtime().__version__}-{REVISION}"
 
 
-def usable(cache: Path, content: str) -> TunedParts | None:
+def usable(cache: Path, content: str) -> Substitutes | None:
     """The tuned graphs of a network for this machine; None where float32 is to be used.
 
     Args:
@@ -59,7 +59,7 @@ def usable(cache: Path, content: str) -> TunedParts | None:
         _damaged(folder, str(error))
         return None
     digest = " ".join(value[:12] for _, value in sorted(found.graphs.items()))
-    return TunedParts(graphs, f"tuned {digest}")
+    return Substitutes(graphs, f"tuned {digest}")
 
 
 def stored(cache: Path, content: str) -> Tuning | None:

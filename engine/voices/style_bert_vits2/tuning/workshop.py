@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.voices.style_bert_vits2.backend import SeededNoise
+from engine.voices.style_bert_vits2.decoder_rows import in_rows
 from engine.voices.style_bert_vits2.graph_cache import optimize
 from engine.voices.style_bert_vits2.graph_file import load_model, save_model
+from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
 from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer
 from engine.voices.style_bert_vits2.tuning.calibrate import calibrated
 from engine.voices.style_bert_vits2.tuning.layers import Layer, layers_of, unfuse
@@ -46,7 +48,7 @@ class Workshop:
         self._layers: dict[str, tuple[Layer, ...]] = {}
         self._bounds: dict[str, Mapping[str, Bounds]] = {}
         for part in parts:
-            self._models[part] = load_model(synthesizer.paths[part])
+            self._models[part] = load_model(synthesizer.portable[part])
             unfuse(self._models[part])
             self._layers[part] = layers_of(part, self._models[part])
 
@@ -82,8 +84,10 @@ class Workshop:
             chosen = [layer for layer in layers if layer.group in groups]
             if chosen:
                 draft = folder / "draft.onnx"
-                save_model(quantised(self._models[part], chosen, self._bounds[part], self._numbers), draft)
-                optimize(draft, folder / part, "ORT_ENABLE_EXTENDED", weights=f"{part}.data")
+                model = quantised(self._models[part], chosen, self._bounds[part], self._numbers)
+                save_model(_in_rows(model) if part == PARTS[2] else model, draft)
+                # ALL lays the weights out for this very processor, and tunings hold for no other.
+                optimize(draft, folder / part, "ORT_ENABLE_ALL", weights=f"{part}.data")
                 draft.unlink()
                 graphs[part] = folder / part
         return graphs
@@ -95,3 +99,11 @@ class Workshop:
             {**given, self._synthesizer.latent: latent[:, :, start : start + _PIECE]}
             for start in range(0, latent.shape[2], 2 * _PIECE)
         ]
+
+
+def _in_rows(model: ModelProto) -> ModelProto:
+    """A decoder in rows, if it can be cut into them."""
+    try:
+        return in_rows(model)
+    except UnknownGraphError:
+        return model
