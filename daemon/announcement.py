@@ -64,11 +64,13 @@ class Clip:
         pieces: in order; their indices count from 0.
         speaker: who speaks in it, or what else it is.
         sentences: how many sentences are in it.
+        text: the words that are spoken in it; empty where nobody speaks.
     """
 
     pieces: tuple[Piece, ...]
     speaker: str
     sentences: int = 0
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,4 +191,4 @@ class Clips:
         rate = self._sample_rate()
         sounds = await asyncio.to_thread(lambda: [piece.audio.resampled(rate) for piece in pieces])
         numbered = tuple(Piece(sound, index) for index, sound in enumerate(sounds))
-        return Clip(numbered, job.speaker.name, len(job.plan.segments))
+        return Clip(numbered, job.speaker.name, len(job.plan.segments), text)

@@ -1,11 +1,17 @@
-"""The sound of a siren: a chime without speech."""
+"""The sounds of alarms: speech with its words, and a chime without speech."""
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from daemon.alarms.alarm import Alarm
 from daemon.alarms.clips import Clips
 from daemon.alarms.keeper import SIREN
+from daemon.alarms.phrases import late_words
+from daemon.schedule.rules import Rule
+from tests.fakes.announcing import House
 from tests.fakes.clock import FakeClock
 
 
@@ -30,5 +36,32 @@ def test_a_siren_sounds_as_its_chime_and_without_one_or_a_wrong_one_as_the_bell(
         assert "there is no chime 'gong'" in ready.problem
         made.forget(siren.id)
         assert (made.get(SIREN).clip.speaker, made.get(SIREN).problem) == ("bell", None)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("late", "template", "text"),
+    [
+        (0, "{{ time }}", "7時です。"),
+        (5, "{{ time }}", "5分遅れています。7時です。"),
+        (0, "起きてください。", "起きてください。"),
+    ],
+)
+def test_the_sound_knows_the_words_that_are_spoken_in_it(tmp_path, late, template, text):
+    async def scenario():
+        async with House(tmp_path) as house:
+            made = Clips(
+                clock=house.clock,
+                renderer=house.renderer,
+                sample_rate=lambda: 24_000,
+                words=lambda _template, moment: f"{moment:%-H}時です。",
+                late_words=late_words,
+            )
+            alarm = Alarm("wake-up", Rule(), template, is_template="{{" in template)
+            await made.prepare(alarm, datetime(2026, 12, 1, 7, tzinfo=UTC), timedelta(minutes=late))
+            ready = made.get(alarm)
+            assert (ready.problem, ready.clip.text) == (None, text)
+            assert made.bell().text == ""
 
     asyncio.run(scenario())

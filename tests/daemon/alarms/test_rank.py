@@ -1,6 +1,7 @@
 """Alarms among other announcements, through the real announcer, queue and player."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -196,5 +197,19 @@ def test_a_device_that_fails_within_a_round_is_told_at_once_and_only_by_the_alar
                 ringer.sound_changed()
             assert (first[1], second[1]) == (["the sound device 'usb' hangs"], [])
             await ended(first[2], second[2])
+
+    asyncio.run(scenario())
+
+
+def test_a_round_tells_the_words_that_are_spoken_and_not_their_template(tmp_path):
+    async def scenario():
+        async with House(tmp_path) as house:
+            for clip, text in ((replace(SPEECH, text="7時です。"), "7時です。"), (SPEECH, "おはよう")):
+                _, _, task = ringing(house, clips=OneClip(clip))
+                await first_round(house, kind=events.ACCEPTED)
+                texts = [event.details["text"] for event in house.events if event.type == events.ACCEPTED]
+                assert texts == [text]
+                await ended(task)
+                house.events.clear()
 
     asyncio.run(scenario())
