@@ -57,6 +57,7 @@ def snapshot(
         "state": keeper.state or announcer.state,
         "speaking": announcer.state == "playing",
         "current": announcer.current_id,
+        "paused": announcer.held and announcer.held.id,
         "queue": announcer.waiting,
         "volume": announcer.mix.volume,
         "mute": announcer.mix.muted,

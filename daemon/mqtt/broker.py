@@ -7,14 +7,9 @@ miss the keepalive. Callbacks hand over to the loop and return.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
-import socket
 import sys
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import paho.mqtt.client as paho
@@ -24,7 +19,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from daemon.mqtt.address import Address
-from daemon.mqtt.client import Client, new_client
+from daemon.mqtt.arrivals import Arrivals
+from daemon.mqtt.client import Client, disconnected, hang_up, new_client
 from daemon.mqtt.heartbeat import LOST_AFTER, Heartbeat
 from daemon.mqtt.messages import Incoming, Will
 from daemon.mqtt.patience import Patience
@@ -36,7 +32,7 @@ from daemon.mqtt.problems import (
     tls_failure,
     twin,
 )
-from daemon.mqtt.redelivery import Redelivery
+from daemon.mqtt.subscriptions import Subscriptions
 
 _log = logging.getLogger("asagoe.mqtt")
 _paho_log = logging.getLogger("asagoe.mqtt.paho")
@@ -50,8 +46,6 @@ _MAX_AWAY = 200
 """Messages that are kept while the broker is away; what is newer than these is told by the retained state."""
 _MAX_PACKET = 4_194_304
 """Bytes; a broker of MQTT 5 keeps larger messages to itself. Without a bound one message could take all memory."""
-_STOP_TIMEOUT = 2.5
-_FLUSH_TIMEOUT = 1.5
 _LASTING = 60.0
 """Seconds after which a connection was sound: what goes wrong after it is told again."""
 _ANSWER_TIMEOUT = 5.0
@@ -95,12 +89,10 @@ class PahoBroker:
     ) -> None:
         self._address = address
         self._client_id = client_id
-        self._subscriptions = [(topic, 1) for topic in topics] + [(topic, 0) for topic in passing]
-        if heartbeat is not None:
-            self._subscriptions.append((heartbeat, 0))
+        self._subscriptions = Subscriptions(topics, [*passing, *([] if heartbeat is None else [heartbeat])])
         self._heartbeat_topic = heartbeat
         self._heartbeat = Heartbeat()
-        self._redelivery = Redelivery()
+        self._arrivals = Arrivals(self._heartbeat, keepalive)
         self._patience = Patience()
         self._will = will
         self._session_expiry = session_expiry
@@ -118,8 +110,6 @@ class PahoBroker:
         self._proved = False  # whether the broker has answered in this version of MQTT
         self._connected_at = 0.0
         self._connections = 0
-        self._heard_at: float | None = None  # last, on a connection that was caught up with
-        self._heard_before: float | None = None  # the same, when this connection began
         self._last: paho.MQTTMessageInfo | None = None
         self._tls_alert: str | None = None  # of the connection at hand; set in paho's thread
         self._answer_timer: asyncio.TimerHandle | None = None
@@ -141,7 +131,7 @@ class PahoBroker:
             "heartbeat": self._heartbeat.state if self._connected else "lost",
             "round_trip_ms": None if trip is None else round(trip * 1000, 1),
             "connections": self._connections,
-            "redelivered": self._redelivery.count,
+            "redelivered": self._arrivals.redelivered,
             "problem": self._problem,
         }
 
@@ -162,7 +152,7 @@ class PahoBroker:
                 timer.cancel()
         if self._switching is not None:
             self._switching.cancel()
-        await _disconnected(client, self._last if self._connected else None)
+        await disconnected(client, self._last if self._connected else None)
         self._connected = False
 
     def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, qos: int = 1) -> None:
@@ -181,6 +171,10 @@ class PahoBroker:
             self._last = info
         if info.rc == MQTTErrorCode.MQTT_ERR_QUEUE_SIZE:
             _log.warning("%d messages wait for the broker; one on %s is lost", _MAX_QUEUED, topic)
+
+    def listen(self, *, more: Sequence[str] = (), less: Sequence[str] = ()) -> None:
+        """Listen to more topics, at QoS 1, and to some no longer, at once and on every connection to come."""
+        self._subscriptions.change(self._client if self._connected else None, more=more, less=less)
 
     def _new_client(self) -> Client:
         v5 = self.protocol == MQTT_5
@@ -232,13 +226,13 @@ class PahoBroker:
         self, client: paho.Client, _data: Any, flags: paho.ConnectFlags, reason: ReasonCode, _properties: Any
     ) -> None:
         if not reason.is_failure:
-            client.subscribe(self._subscriptions)
+            self._subscriptions.renew(client)
         self._hand_over(self._on_connect, client, reason, flags.session_present)
 
     def _subscribed_in_thread(
-        self, client: paho.Client, _data: Any, _mid: int, reasons: list[ReasonCode], _properties: Any
+        self, client: paho.Client, _data: Any, mid: int, reasons: list[ReasonCode], _properties: Any
     ) -> None:
-        refused = [topic for (topic, _), reason in zip(self._subscriptions, reasons, strict=False) if reason.is_failure]
+        refused = self._subscriptions.refused(mid, reasons)
         if refused:
             problem = (
                 f"the broker at {self._address} does not let us listen to {', '.join(refused)}; let its rules allow it"
@@ -283,19 +277,11 @@ class PahoBroker:
     def _on_arrival(self, client: Client, message: Incoming, packet: tuple[int, bool] | None) -> None:
         if client is not self._client:
             return  # not acknowledged: it comes again
-        now = asyncio.get_running_loop().time()
-        if packet is not None and packet[1] and message.expires_in is not None and self._heard_before is not None:
-            # What had begun to be delivered may come again at any age, with the time that was left at first. It was
-            # sent after the last thing that we heard on an earlier connection: so old it may be by now.
-            message = replace(message, expires_in=max(0.0, message.expires_in - (now - self._heard_before)))
-        elif message.expires_in is not None:  # the broker counted until it sent the message; the way may have been long
-            held = self._heartbeat.held_back(now, self._keepalive)
-            message = replace(message, expires_in=max(0.0, message.expires_in - held))
-        if self._heartbeat.state == "ok" or self._heartbeat.unanswered:  # else older things may still be on their way
-            self._heard_at = now
+        again = packet is not None and packet[1]
+        message = self._arrivals.aged(message, asyncio.get_running_loop().time(), again=again)
         if message.topic == self._heartbeat_topic:
             self._heartbeat_arrived(client, message)
-        elif packet is not None and self._redelivery.is_repeated(*packet, message.topic, message.payload):
+        elif packet is not None and self._arrivals.is_repeated(message, packet[0], again=again):
             _log.debug("a message on %s was delivered again; it was handled before", message.topic)
             message.accepted()
         else:
@@ -344,9 +330,7 @@ class PahoBroker:
             self._connections += 1
             self._connected_at = asyncio.get_running_loop().time()
             self._kept = 0
-            self._heard_before = self._heard_at
-            if not session_present:
-                self._redelivery.forget()
+            self._arrivals.connected(session_present=session_present)
             self._heartbeat.connected(self._connected_at)
             self._beat()
             self._on_connection(True)
@@ -358,7 +342,7 @@ class PahoBroker:
         self._client = self._new_client()
 
         async def change_over() -> None:
-            await _disconnected(old)
+            await disconnected(old)
             self._connect()
 
         self._switching = asyncio.create_task(change_over(), name="switch the version of MQTT")
@@ -404,14 +388,14 @@ class PahoBroker:
         payload = self._heartbeat.beat(asyncio.get_running_loop().time())
         if self._heartbeat.state == "lost":
             self._on_problem(client, f"the broker at {self._address} passes on nothing any more; connecting anew")
-            _hang_up(client)
+            hang_up(client)
             return
         if self._heartbeat.unanswered:
             problem = f"the broker at {self._address} does not return our messages on {self._heartbeat_topic}"
             if problem not in self._told:
                 self._told.add(problem)
                 _log.warning("%s after %d of them; let its rules allow that topic", problem, LOST_AFTER)
-        self._redelivery.beat()
+        self._arrivals.beat()
         self.publish(self._heartbeat_topic, payload, qos=0, retain=True)
         self._beat_timer = asyncio.get_running_loop().call_later(self._keepalive, self._beat)
 
@@ -424,8 +408,7 @@ class PahoBroker:
                 self._patience.ended(0.0, taken_over=True)
                 self._on_problem(client, twin(self._client_id, certain=True, who=other))
         elif self._heartbeat.heard(payload, asyncio.get_running_loop().time()):
-            self._redelivery.beat_returned()
-            self._heard_at = asyncio.get_running_loop().time()
+            self._arrivals.beat_returned(asyncio.get_running_loop().time())
 
     # The end of paho's thread.
 
@@ -445,30 +428,3 @@ class PahoBroker:
     def _revive(self, client: Client) -> None:
         if client is self._client:
             self._connect()
-
-
-def _hang_up(client: Client) -> None:
-    """End the connection below paho: its thread notices, tells, and connects again, and loses nothing that waits."""
-    connection = client.socket()
-    if connection is not None:
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as twin:
-            twin.shutdown(socket.SHUT_RDWR)
-
-
-async def _disconnected(client: Client, last: paho.MQTTMessageInfo | None = None) -> None:
-    """Wait until ``last`` is acknowledged, disconnect, and wait for paho's thread; not for long, it may be stuck."""
-    loop = asyncio.get_running_loop()
-    done = asyncio.Event()
-
-    def disconnect() -> None:
-        if last is not None:
-            with contextlib.suppress(ValueError, RuntimeError):  # it was never queued
-                last.wait_for_publish(_FLUSH_TIMEOUT)
-        client.disconnect()
-        client.loop_stop()
-        with contextlib.suppress(RuntimeError):  # the loop did not wait for this
-            loop.call_soon_threadsafe(done.set)
-
-    threading.Thread(target=disconnect, name="mqtt-disconnect", daemon=True).start()
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(done.wait(), _STOP_TIMEOUT)

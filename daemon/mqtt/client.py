@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
+import socket
+import threading
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -9,6 +14,9 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
 
 from daemon.mqtt.address import Address
+
+_STOP_TIMEOUT = 2.5
+_FLUSH_TIMEOUT = 1.5
 
 
 class Client(paho.Client):
@@ -51,3 +59,30 @@ def new_client(address: Address, client_id: str, **options: Any) -> Client:
     if address.tls is not None:
         client.tls_set_context(address.tls)
     return client
+
+
+def hang_up(client: Client) -> None:
+    """End the connection below paho: its thread notices, tells, and connects again, and loses nothing that waits."""
+    connection = client.socket()
+    if connection is not None:
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as twin:
+            twin.shutdown(socket.SHUT_RDWR)
+
+
+async def disconnected(client: Client, last: paho.MQTTMessageInfo | None = None) -> None:
+    """Wait until ``last`` is acknowledged, disconnect, and wait for paho's thread; not for long, it may be stuck."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def disconnect() -> None:
+        if last is not None:
+            with contextlib.suppress(ValueError, RuntimeError):  # it was never queued
+                last.wait_for_publish(_FLUSH_TIMEOUT)
+        client.disconnect()
+        client.loop_stop()
+        with contextlib.suppress(RuntimeError):  # the loop did not wait for this
+            loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=disconnect, name="mqtt-disconnect", daemon=True).start()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(done.wait(), _STOP_TIMEOUT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -45,6 +45,9 @@ class Broker(Protocol):
 
     def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, qos: int = 1) -> None:
         """Publish, or queue while the connection is down; QoS 0 is dropped then."""
+
+    def listen(self, *, more: Sequence[str] = (), less: Sequence[str] = ()) -> None:
+        """Listen to more topics, and to some no longer, at once and on every connection to come."""
 
     @property
     def connected(self) -> bool:

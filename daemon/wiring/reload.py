@@ -58,10 +58,11 @@ async def _apply(house: House, new: Config) -> None:
     use_configuration(house)
     if house.render_server is not None:
         house.render_server.publish_voices()
-    subscribed = set(house.house_topics.filters)
+    heard = set(house.house_topics.filters)
     house.house_topics.want(house.briefer.topics)
-    if not subscribed.issuperset(house.house_topics.filters):
-        fixed.append("the topics of briefings")
+    wanted = set(house.house_topics.filters)
+    if house.broker is not None and wanted != heard:
+        house.broker.listen(more=sorted(wanted - heard), less=sorted(heard - wanted))
     house.agenda.configure(house.config)
     set_up_logging(new.log.level)
     if fixed:

@@ -7,6 +7,7 @@ class FakeBroker:
     def __init__(self):
         self.published: list[tuple[str, str, bool]] = []
         self.connected = True
+        self.listened: list[tuple[list[str], list[str]]] = []
 
     def start(self) -> None:
         pass
@@ -16,6 +17,9 @@ class FakeBroker:
 
     def publish(self, topic: str, payload: str, *, retain: bool = False, qos: int = 1) -> None:
         self.published.append((topic, payload, retain))
+
+    def listen(self, *, more=(), less=()) -> None:
+        self.listened.append((list(more), list(less)))
 
     def report(self):
         return {"connected": self.connected}

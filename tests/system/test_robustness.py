@@ -146,6 +146,41 @@ def test_a_reload_takes_over_a_good_file_and_keeps_the_old_one_for_a_bad_file(ma
     assert house.listener.state()["next"]["id"] == "bath"
 
 
+def test_a_topic_of_a_briefing_that_a_reload_brings_is_heard_without_a_restart(make_house):
+    house = make_house(NULL, sound=False)
+    for name, value in (("living", "21"), ("bath", "24")):
+        house.listener.client.publish(f"home/{name}", value, qos=1, retain=True).wait_for_publish(5)
+    for name, value in (("living", "21"), ("bath", "24")):
+        section = {"kind": "mqtt", "topics": {"t": {"topic": f"home/{name}", "name": "部屋", "unit": "度"}}}
+        house.service.config["briefings"] = {"morning": {"sections": [section]}}
+        house.service.write_config()
+        before = house.service.log.count("reloaded")
+        house.service.signal(signal.SIGHUP)
+        wait_for(lambda before=before: house.service.log.count("reloaded") > before, 10, "the reload")
+        time.sleep(0.3)  # the broker sends what it has kept
+        house.publish("do/run", "morning")
+        told = wait_for(
+            lambda value=value: [e for e in house.listener.events if f"{value}度" in e.get("text", "")],
+            10,
+            lambda: house.service.log[-2000:],
+        )
+        house.ended(told[0]["id"])
+    assert "takes effect at the next start" not in house.service.log
+
+
+def test_the_state_names_what_is_paused_until_it_goes_on(make_house):
+    section = {"kind": "text", "text": "長い話をします。" * 6}
+    house = make_house(NULL | {"briefings": {"morning": {"sections": [section]}}}, sound=False)
+    assert house.listener.state()["paused"] is None
+    house.publish("do/run", "morning")
+    told = wait_for(lambda: [e for e in house.listener.events if e["event_type"] == "started"], 10, "the briefing")
+    house.publish("do/pause", "")
+    wait_for(lambda: house.listener.state()["paused"] == told[0]["id"], 5, "the pause")
+    house.publish("do/resume", "")
+    wait_for(lambda: house.listener.state()["paused"] is None, 5, "its end")
+    assert house.ended(told[0]["id"])[0]["event_type"] == "finished"
+
+
 def test_the_sound_server_dies_and_comes_back_without_a_restart(house):
     house.ended(house.announce("最初の文です。"))
     house.pulse.stop()
