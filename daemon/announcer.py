@@ -11,18 +11,17 @@ from types import MappingProxyType
 from typing import Any
 
 from daemon import events
+from daemon.admission import Admission, Admitted, Deferred, Refused
 from daemon.announcement import Announcement, Priority, new_id
 from daemon.clock import Clock
 from daemon.errors import DaemonError
 from daemon.events import Event, Events
 from daemon.journal import write_end
-from daemon.mix import Mix, amplitude
+from daemon.mix import Mix
 from daemon.player import Player
 from daemon.queue import AnnouncementQueue, Item
-from daemon.quiet import SAY, Action, Verdict, softened
 from daemon.quiet_keeper import QuietKeeper
 from daemon.renderer import Renderer
-from daemon.repetitions import Repetitions
 from daemon.saying import Saying
 from daemon.timings import Timings
 from daemon.waiting import Waiting
@@ -72,14 +71,13 @@ class Announcer:
         self._player = player
         self._bus = bus
         self.mix = Mix(volume)
-        self._quiet = quiet
+        self._admission = Admission(clock, quiet)
         self._kept = kept
         self.on_change = on_change
         self.on_sound: Callable[[Announcement, Audio], None] = lambda _announcement, _audio: None
         self._current: Saying | None = None
         self._last: Announcement | None = None
         self._held: Item | None = None
-        self._repetitions = Repetitions()
         self._ahead: asyncio.Task[None] | None = None
         self.counters = {"accepted": 0, "finished": 0, "failed": 0, "dropped": 0, "expired": 0, "duplicates": 0}
 
@@ -112,12 +110,11 @@ class Announcer:
         Returns:
             Whether it will be said, if nothing comes between.
         """
-        if self._repetitions.is_handled(announcement.id):
+        if not self._admission.is_new(announcement):
             self.counters["duplicates"] += 1
             _log.info("the id %s was handled before; this copy is ignored", announcement.id)
             return False
-        self._repetitions.remember(announcement.id)
-        refusal = self._refusal(announcement)
+        refusal = self._admission.refusal(announcement, self.mix)
         self.counters["accepted"] += 1
         self._emit(events.ACCEPTED, announcement, text=announcement.text, origin=announcement.origin)
         if refusal is not None:
@@ -129,18 +126,23 @@ class Announcer:
 
     def restore(self, announcement: Announcement, resume_at: int) -> bool:
         """Queue an announcement that an earlier run accepted, to be gone on with at one of its sentences."""
-        self._repetitions.remember(announcement.id)
+        self._admission.is_new(announcement)
         return self._admit(announcement, resume_at)
 
     def _admit(self, announcement: Announcement, resume_at: int = 0) -> bool:
-        verdict = SAY if self._quiet is None else self._quiet.judge(announcement)
-        if verdict.action in (Action.DROP, Action.DEFER):
-            return self._keep_quiet(announcement, verdict)
-        return self._enqueue(softened(announcement, verdict), resume_at)
+        match self._admission.judge(announcement):
+            case Admitted(as_it_is_said):
+                return self._enqueue(as_it_is_said, resume_at)
+            case Deferred(until):
+                self._emit(events.DEFERRED, announcement, "quiet hours", until=until)
+                return True
+            case Refused(reason):
+                self._end(announcement, events.DROPPED, reason)
+                return False
 
     def readmit(self, announcement: Announcement) -> bool:
         """Queue an announcement that was accepted before and had to wait; returns whether it will be said."""
-        if self._is_muted(announcement):
+        if self.mix.silences(announcement):
             self._end(announcement, events.DROPPED, "muted")
             return False
         return self._enqueue(announcement)
@@ -148,19 +150,6 @@ class Announcer:
     def give_up(self, announcement: Announcement, kind: str, reason: str) -> None:
         """End an announcement that was accepted before and had to wait, with a terminal event."""
         self._end(announcement, kind, reason)
-
-    def _keep_quiet(self, announcement: Announcement, verdict: Verdict) -> bool:
-        """Drop or defer an announcement; returns whether it will be said later."""
-        assert self._quiet is not None  # noqa: S101
-        if verdict.action is Action.DROP:
-            self._end(announcement, events.DROPPED, "quiet hours")
-            return False
-        if not self._quiet.hold(announcement):
-            self._end(announcement, events.DROPPED, "quiet hours, and too many are deferred already")
-            return False
-        until = verdict.until and verdict.until.isoformat(timespec="seconds")
-        self._emit(events.DEFERRED, announcement, "quiet hours", until=until)
-        return True
 
     def _enqueue(self, announcement: Announcement, resume_at: int = 0) -> bool:
         evicted = self._queue.put(announcement, cut_in=self._cuts_in(announcement), resume_at=resume_at)
@@ -335,7 +324,7 @@ class Announcer:
             clock=self._clock,
             renderer=self._renderer,
             player=self._player,
-            gain=self._gain(announcement),
+            gain=lambda: self.mix.gain_of(announcement, self._clock.monotonic()),
             on_started=started,
             on_fed=self._look_ahead,
             on_sound=lambda audio: self.on_sound(announcement, audio),
@@ -414,28 +403,6 @@ class Announcer:
         self._current.stop(reason)
         return self._current.announcement.id
 
-    def _refusal(self, announcement: Announcement) -> str | None:
-        if self._is_muted(announcement):
-            return "muted"
-        if self._repetitions.is_said(announcement, self._clock.monotonic()):
-            return "the same text was said a moment ago"
-        return None
-
-    def _is_muted(self, announcement: Announcement) -> bool:
-        return self.mix.muted and announcement.priority < Priority.ALARM
-
-    def _gain(self, announcement: Announcement) -> Callable[[], float]:
-        def gain() -> float:
-            mix = self.mix
-            if mix.muted and announcement.priority < Priority.ALARM:
-                return 0.0
-            target = mix.volume_of(announcement)
-            if announcement.fade is None:
-                return amplitude(target)
-            return amplitude(announcement.fade.volume(target, self._clock.monotonic()))
-
-        return gain
-
     def _emit(self, kind: str, announcement: Announcement, reason: str | None = None, **details: Any) -> None:
         self._bus.emit(Event(kind, announcement.id, reason, MappingProxyType(details)))
 
@@ -454,7 +421,7 @@ class Announcer:
             current.ended = True
         self.counters[kind] += 1
         if kind != events.FINISHED:
-            self._repetitions.not_heard(announcement)
+            self._admission.not_heard(announcement)
         timings = timings or Timings(announcement.received_at)
         self._emit(kind, announcement, reason, **details, **timings.as_json())
         write_end(announcement, kind, reason, timings, details)

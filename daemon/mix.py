@@ -30,6 +30,17 @@ class Mix:
             volume = self.by_priority.get(announcement.priority, self.volume)
         return volume if announcement.loudest is None else min(volume, announcement.loudest)
 
+    def silences(self, announcement: Announcement) -> bool:
+        """Whether an announcement is not heard because the node is muted."""
+        return self.muted and announcement.priority < Priority.ALARM
+
+    def gain_of(self, announcement: Announcement, now: float) -> float:
+        """Amplitude factor of an announcement at a moment of the monotonic clock."""
+        if self.silences(announcement):
+            return 0.0
+        volume = self.volume_of(announcement)
+        return amplitude(volume if announcement.fade is None else announcement.fade.volume(volume, now))
+
 
 def amplitude(volume: float) -> float:
     """From a volume of 0 to 100 to an amplitude factor.

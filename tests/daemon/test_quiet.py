@@ -289,11 +289,10 @@ def test_so_many_are_deferred_and_no_more():
 
 def test_the_announcer_defers_drops_and_softens(tmp_path):
     async def scenario():
-        async with House(tmp_path, paced=False) as house:
-            clock = FakeClock(at("2026-11-30T23:00"))
-            keeper = QuietKeeper(clock, QuietPlan(Calendar(TOKYO), RANGES, (), "まとめ"))
+        clock = FakeClock(at("2026-11-30T23:00"))
+        keeper = QuietKeeper(clock, QuietPlan(Calendar(TOKYO), RANGES, (), "まとめ"))
+        async with House(tmp_path, paced=False, quiet=keeper) as house:
             keeper.attach(house.announcer)
-            house.announcer._quiet = keeper
             later, now = house.say("あと"), house.say("いま", priority=Priority.HIGH)
             await house.ended(now)
             assert house.story(later) == ["accepted", "deferred"]

@@ -20,7 +20,7 @@ from tests.fakes.voice import ToneVoice
 class House:
     """The whole way from announcement to sink, with a voice and a sink that can be predicted."""
 
-    def __init__(self, tmp_path, *, paced=True, limit=50, cache=10**8, sink=None):
+    def __init__(self, tmp_path, *, paced=True, limit=50, cache=10**8, sink=None, quiet=None, kept=None):
         self.clock = SystemClock()
         self.voice = ToneVoice()
         self.tts = TTS()
@@ -33,11 +33,19 @@ class House:
         self.phrases = PhraseCache(tmp_path / "phrases", cache)
         self.renderer = Renderer(self.tts, self.phrases, "tone", frozenset({"tone", "broken"}))
         self.limit = limit
+        self.quiet, self.kept = quiet, kept
 
     async def __aenter__(self):
         self.queue = AnnouncementQueue(self.limit)
         self.announcer = Announcer(
-            clock=self.clock, queue=self.queue, renderer=self.renderer, player=self.player, bus=self.bus, volume=100
+            clock=self.clock,
+            queue=self.queue,
+            renderer=self.renderer,
+            player=self.player,
+            bus=self.bus,
+            volume=100,
+            quiet=self.quiet,
+            kept=self.kept,
         )
         self.player.start()
         self.task = asyncio.create_task(self.announcer.run())
