@@ -98,7 +98,7 @@ def measure_asagoe(root: str, voice: str, cache: str, started: float) -> dict[st
 
 def watched_decoder() -> list[float]:
     """The seconds of every run of a decoder from now on."""
-    from engine.voices.style_bert_vits2.onnx_session import Graph
+    from engine.voices.style_bert_vits2.runtime.session import Graph
 
     taken: list[float] = []
     run_of = Graph.run

@@ -83,7 +83,8 @@ def measure(family: str, length: int, setting: str, root: str, cache: str) -> di
 
 def change(setting: str) -> None:
     """Take away what gives memory back, to see what it is worth."""
-    from engine.voices.style_bert_vits2 import onnx_session, voice
+    from engine.voices.style_bert_vits2 import voice
+    from engine.voices.style_bert_vits2.runtime import session as onnx_session
 
     ort = onnx_session.runtime()
     if setting in {"no malloc_trim", "neither"}:

@@ -40,7 +40,7 @@ TEXTS = (
 SPEAKERS = {"mei": {}, "slow": {"speed": 0.8}, "high": {"pitch": 3.0}, "quick": {"speed": 1.4}}
 NEURAL = "neural"
 CACHE = 40
-"""MB of the phrase cache: less than all that is said, so that phrases are rendered, found and thrown away all the time."""
+"""MB of the phrase cache: less than all that is said, so that phrases are rendered, found and thrown away."""
 PATIENCE = 60.0
 """Seconds without an end after which the rest counts as lost."""
 

@@ -73,7 +73,7 @@ def list_speakers(explicit: Path | None, *, as_json: bool) -> int:
 
 def convert_voice(folder: Path, to: Path, *, name: str | None, bert: Path | None, tune: bool = False) -> int:
     """Convert a trained voice, print how near it is to the original, and tune it if wanted; returns the exit code."""
-    from engine.voices.style_bert_vits2.convert import BERT, convert
+    from engine.voices.style_bert_vits2.conversion.convert import BERT, convert
 
     try:
         with _steps() as step:

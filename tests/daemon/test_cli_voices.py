@@ -7,8 +7,8 @@ import yaml
 
 from daemon.cli import voices, voices_tune
 from engine import VoiceNotAvailableError
-from engine.voices.style_bert_vits2 import convert as conversion
-from engine.voices.style_bert_vits2.convert_report import BertReport, ConversionReport, VoiceReport
+from engine.voices.style_bert_vits2.conversion import convert as conversion
+from engine.voices.style_bert_vits2.conversion.report import BertReport, ConversionReport, VoiceReport
 from engine.voices.style_bert_vits2.tuning import tune as tuning
 from engine.voices.style_bert_vits2.tuning.processor import Processor
 from engine.voices.style_bert_vits2.tuning.report import Candidate, Group, Tuning

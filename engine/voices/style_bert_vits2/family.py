@@ -10,12 +10,12 @@ from pathlib import Path
 from engine.errors import EngineError, VoiceNotAvailableError
 from engine.sources import Source
 from engine.voices.base import LoadContext, Voice
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
 from engine.voices.style_bert_vits2.layout import ONNX_BERT, ONNX_SPEAKERS, TOKENIZER
 from engine.voices.style_bert_vits2.model_folder import StyleVectors, read_config
-from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_family import TorchVoices
+from engine.voices.style_bert_vits2.pytorch.family import TorchVoices
+from engine.voices.style_bert_vits2.runtime.bert import OnnxBert
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
 
 _GRAPHS = ("synthesizer.onnx", "synthesizer_q8.onnx")

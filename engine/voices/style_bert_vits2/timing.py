@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.audio import PhonemeTiming
 from engine.voices.style_bert_vits2.backend import Integers
-from engine.voices.style_bert_vits2.phonemes import PUNCTUATION
+from engine.voices.style_bert_vits2.text.phonemes import PUNCTUATION
 
 MIN_PAUSE = 0.08
 MAX_PAUSE = 2.0

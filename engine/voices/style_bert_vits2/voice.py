@@ -23,12 +23,12 @@ from engine.voices.style_bert_vits2.backend import (
     Synthesizer,
 )
 from engine.voices.style_bert_vits2.model_folder import StyleVectors, VoiceConfig
-from engine.voices.style_bert_vits2.model_input import spread_features, symbol_ids, symbols_per_token
-from engine.voices.style_bert_vits2.normalize import normalize, respell
 from engine.voices.style_bert_vits2.pitch import change_pitch, require_vocoder
-from engine.voices.style_bert_vits2.reading import Reading, read, read_phrases
+from engine.voices.style_bert_vits2.text.model_input import spread_features, symbol_ids, symbols_per_token
+from engine.voices.style_bert_vits2.text.normalize import normalize, respell
+from engine.voices.style_bert_vits2.text.reading import Reading, read, read_phrases
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.timing import final_pause, phoneme_timings
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
 
 CODE_REVISION = "1"
 """Raised whenever the same graphs and options would sound otherwise."""

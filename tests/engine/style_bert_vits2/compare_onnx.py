@@ -18,11 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from engine.text.openjtalk import has_mora, library
 from engine.voices.style_bert_vits2.backend import Controls, NetworkInput
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
 from engine.voices.style_bert_vits2.model_folder import read_config
-from engine.voices.style_bert_vits2.normalize import normalize
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
-from engine.voices.style_bert_vits2.reading import read
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
+from engine.voices.style_bert_vits2.text.normalize import normalize
+from engine.voices.style_bert_vits2.text.reading import read
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 
 _loaded: dict = {}
 _work = tempfile.TemporaryDirectory(prefix="compare-onnx-")
@@ -54,7 +54,7 @@ def load(model_dir: str, bert_dir: str) -> None:
     name = json.loads((model / "config.json").read_text("utf-8")).get("model_name", model.name)
     folder = model.parent.parent / "published" / "onnx" / "speakers" / name
     if not folder.is_dir():
-        from engine.voices.style_bert_vits2.convert import convert
+        from engine.voices.style_bert_vits2.conversion.convert import convert
 
         convert(model, Path(_work.name) / "tree")
         folder = Path(_work.name) / "tree" / "onnx" / "speakers" / model.name

@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 import torch
 
 from engine.voices.style_bert_vits2.backend import Controls, NetworkInput
-from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
-from engine.voices.style_bert_vits2.torch_model import read_model
-from engine.voices.style_bert_vits2.torch_voice import TorchSynthesizer
+from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert
+from engine.voices.style_bert_vits2.pytorch.model import read_model
+from engine.voices.style_bert_vits2.pytorch.voice import TorchSynthesizer
 from tests.engine.style_bert_vits2 import compare_onnx
 
 _loaded: dict = {}

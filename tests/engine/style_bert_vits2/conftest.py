@@ -152,8 +152,8 @@ def torch_synthesizer(folder: Path):
     """The network of a trained folder on the CPU."""
     import torch
 
-    from engine.voices.style_bert_vits2.torch_model import read_model
-    from engine.voices.style_bert_vits2.torch_voice import TorchSynthesizer
+    from engine.voices.style_bert_vits2.pytorch.model import read_model
+    from engine.voices.style_bert_vits2.pytorch.voice import TorchSynthesizer
 
     config, _, model, _ = read_model(folder)
     return TorchSynthesizer(model, torch.device("cpu"), margin=config.margin)

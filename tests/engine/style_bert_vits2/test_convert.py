@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.convert import convert
+from engine.voices.style_bert_vits2.conversion.convert import convert
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -17,20 +17,20 @@ onnx = pytest.importorskip("onnx")
 
 from benchmarks.random_voice import BertSizes, VoiceSizes, write_bert, write_voice
 from engine.voices.style_bert_vits2.backend import Controls, NetworkInput
-from engine.voices.style_bert_vits2.convert_check import check_bert, check_voice
-from engine.voices.style_bert_vits2.convert_report import BertReport, ConversionReport, VoiceReport
-from engine.voices.style_bert_vits2.export_bert import BertSizes as GraphSizes
-from engine.voices.style_bert_vits2.export_bert import Precision, bert_graph, distance_rows, quantised_rows
-from engine.voices.style_bert_vits2.export_graph import GraphBuilder, floats, save_models
+from engine.voices.style_bert_vits2.conversion.check import check_bert, check_voice
+from engine.voices.style_bert_vits2.conversion.export_bert import BertSizes as GraphSizes
+from engine.voices.style_bert_vits2.conversion.export_bert import Precision, bert_graph, distance_rows, quantised_rows
+from engine.voices.style_bert_vits2.conversion.export_graph import GraphBuilder, floats, save_models
+from engine.voices.style_bert_vits2.conversion.report import BertReport, ConversionReport, VoiceReport
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
 from engine.voices.style_bert_vits2.model_folder import read_config
-from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
-from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer, feed
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
-from engine.voices.style_bert_vits2.torch_model import read_model
-from engine.voices.style_bert_vits2.torch_voice import TorchSynthesizer
+from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert
+from engine.voices.style_bert_vits2.pytorch.model import read_model
+from engine.voices.style_bert_vits2.pytorch.voice import TorchSynthesizer
+from engine.voices.style_bert_vits2.runtime.bert import OnnxBert
+from engine.voices.style_bert_vits2.runtime.session import Graph
+from engine.voices.style_bert_vits2.runtime.synthesizer import PARTS, PartedSynthesizer, feed
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 
 from .conftest import GivenNoise, torch_synthesizer
 
@@ -306,7 +306,7 @@ def test_a_conversion_replaces_the_voice_and_keeps_the_others(
     report: ConversionReport, voice: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """What is exported is put together from the finished files here: the export itself takes seconds."""
-    from engine.voices.style_bert_vits2 import export_synthesizer
+    from engine.voices.style_bert_vits2.conversion import export_synthesizer
 
     tree = Path(shutil.copytree(root, tmp_path / "tree"))
     speakers = tree / "onnx" / "speakers"

@@ -10,14 +10,15 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from engine.voices.style_bert_vits2 import decoder_rows, quick_decoder
-from engine.voices.style_bert_vits2.decoder_rows import ROWS, in_rows, sizes_of_inputs
-from engine.voices.style_bert_vits2.graph_file import load_model, save_model
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
+from engine.voices.style_bert_vits2.graphs import quick_decoder
+from engine.voices.style_bert_vits2.graphs import rows as decoder_rows
+from engine.voices.style_bert_vits2.graphs.file import load_model, save_model
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
+from engine.voices.style_bert_vits2.graphs.rows import ROWS, in_rows, sizes_of_inputs
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
 from engine.voices.style_bert_vits2.model_folder import decoder_margin
-from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
+from engine.voices.style_bert_vits2.runtime.session import Graph
+from engine.voices.style_bert_vits2.runtime.synthesizer import PARTS, PartedSynthesizer
 from engine.voices.style_bert_vits2.tuning.layers import layers_of, unfuse
 from engine.voices.style_bert_vits2.tuning.quantise import Bounds, Format, quantised
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.graph_guard import check_graph
-from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
+from engine.voices.style_bert_vits2.graphs.guard import check_graph
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
+from engine.voices.style_bert_vits2.runtime.bert import OnnxBert
 
 onnx = pytest.importorskip("onnx")
 helper = onnx.helper

@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
-from engine.voices.style_bert_vits2.torch_voice import TorchSynthesizer
+from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert
+from engine.voices.style_bert_vits2.pytorch.voice import TorchSynthesizer
 
 from .conftest import CASES, DATA, Case, torch_synthesizer
 

@@ -5,11 +5,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from engine.voices.style_bert_vits2.network.attention import band_to_square, square_to_band
-from engine.voices.style_bert_vits2.network.durations import ElementwiseAffine
-from engine.voices.style_bert_vits2.network.spline import inverse_spline
-from engine.voices.style_bert_vits2.network.synthesizer import expand, frames_of
-from engine.voices.style_bert_vits2.network.weights import fold_weight_norm
+from engine.voices.style_bert_vits2.pytorch.network.attention import band_to_square, square_to_band
+from engine.voices.style_bert_vits2.pytorch.network.durations import ElementwiseAffine
+from engine.voices.style_bert_vits2.pytorch.network.spline import inverse_spline
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import expand, frames_of
+from engine.voices.style_bert_vits2.pytorch.network.weights import fold_weight_norm
 
 
 @pytest.mark.parametrize("length", [1, 2, 4, 5, 9, 20])

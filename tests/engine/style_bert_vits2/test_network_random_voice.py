@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from benchmarks.random_voice import BertSizes, VoiceSizes, voice_tensors, write_bert, write_voice
-from engine.voices.style_bert_vits2.network.synthesizer import frames_of
-from engine.voices.style_bert_vits2.network.weights import build_synthesizer
-from engine.voices.style_bert_vits2.torch_model import read_model
+from engine.voices.style_bert_vits2.pytorch.model import read_model
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import frames_of
+from engine.voices.style_bert_vits2.pytorch.network.weights import build_synthesizer
 
 SMALL = VoiceSizes(hidden=16, filter=32, layers=3, speaker=12, bert=64, decoder=64, flow_layers=1)
 

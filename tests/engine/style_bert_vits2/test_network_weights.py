@@ -12,9 +12,9 @@ from safetensors.torch import save_file
 
 from benchmarks.random_voice import VoiceSizes, voice_tensors
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.network.sizes import DecoderStrides
-from engine.voices.style_bert_vits2.network.synthesizer import frames_of
-from engine.voices.style_bert_vits2.network.weights import build_synthesizer, load_synthesizer
+from engine.voices.style_bert_vits2.pytorch.network.sizes import DecoderStrides
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import frames_of
+from engine.voices.style_bert_vits2.pytorch.network.weights import build_synthesizer, load_synthesizer
 
 SMALL = VoiceSizes(hidden=24, filter=40, heads=3, layers=4, speaker=20, bert=36, decoder=64, speakers=2, flow_layers=1)
 OTHER_STRIDES = VoiceSizes(

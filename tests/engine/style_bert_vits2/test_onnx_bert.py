@@ -6,8 +6,8 @@ import onnx
 import pytest
 
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2 import onnx_bert
-from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
+from engine.voices.style_bert_vits2.runtime import bert as onnx_bert
+from engine.voices.style_bert_vits2.runtime.bert import OnnxBert
 
 from .conftest import DATA
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.voices.style_bert_vits2.graph_check import Silence
+from engine.voices.style_bert_vits2.graphs.check import Silence
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
 from engine.voices.style_bert_vits2.model_folder import StyleVectors
-from engine.voices.style_bert_vits2.model_input import spread_features
-from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
-from engine.voices.style_bert_vits2.onnx_synthesizer import PartedSynthesizer, PublishedSynthesizer
 from engine.voices.style_bert_vits2.pitch import change_pitch
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
+from engine.voices.style_bert_vits2.runtime.bert import OnnxBert
+from engine.voices.style_bert_vits2.runtime.synthesizer import PartedSynthesizer, PublishedSynthesizer
+from engine.voices.style_bert_vits2.text.model_input import spread_features
 
 from .conftest import CASES, DATA, MARGIN, STYLES, Case
 

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from engine.voices.style_bert_vits2.phonemes import SYLLABLES, kana_phonemes
-from engine.voices.style_bert_vits2.reading import FrontEnd
+from engine.voices.style_bert_vits2.text.phonemes import SYLLABLES, kana_phonemes
+from engine.voices.style_bert_vits2.text.reading import FrontEnd
 
 # Kana that Open JTalk reads otherwise by itself, or with phonemes that models do not have.
 _NOT_IN_LABELS = {"クヮ", "グヮ", "フュ", "ヂェ", "ヷ", "ヸ", "ヹ", "ヺ", "ヵ", "ヶ"}

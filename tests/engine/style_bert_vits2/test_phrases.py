@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from engine.text import TextPipeline, parse_kana
-from engine.voices.style_bert_vits2.normalize import normalize, respell
-from engine.voices.style_bert_vits2.phonemes import PAD
-from engine.voices.style_bert_vits2.reading import read, read_phrases
+from engine.voices.style_bert_vits2.text.normalize import normalize, respell
+from engine.voices.style_bert_vits2.text.phonemes import PAD
+from engine.voices.style_bert_vits2.text.reading import read, read_phrases
 
 TEXTS = [
     "今日は、いい天気ですね。",

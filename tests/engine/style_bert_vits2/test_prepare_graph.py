@@ -13,17 +13,19 @@ import onnx
 import pytest
 
 from engine.errors import EngineDefectError, VoiceNotAvailableError
-from engine.voices.style_bert_vits2 import graph_check, graph_split, prepare_graph
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.graph_cache import facts_of
-from engine.voices.style_bert_vits2.graph_file import load_model
-from engine.voices.style_bert_vits2.onnx_synthesizer import (
+from engine.voices.style_bert_vits2.graphs import check as graph_check
+from engine.voices.style_bert_vits2.graphs import prepare as prepare_graph
+from engine.voices.style_bert_vits2.graphs import split as graph_split
+from engine.voices.style_bert_vits2.graphs.cache import facts_of
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.graphs.file import load_model
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
+from engine.voices.style_bert_vits2.runtime.synthesizer import (
     PARTS,
     PartedSynthesizer,
     PublishedSynthesizer,
     decode_in_windows,
 )
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
 
 from .conftest import MARGIN, Case, GivenNoise
 
@@ -202,7 +204,7 @@ def test_what_a_killed_process_left_is_cleared_away_in_time(
 def test_two_processes_may_prepare_at_once(graph: Path, tmp_path: Path):
     code = (
         "import sys; from pathlib import Path;"
-        "from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer;"
+        "from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer;"
         "print(open_synthesizer(Path(sys.argv[1]), Path(sys.argv[2]), margin=14).reproducible)"
     )
     command = [sys.executable, "-c", code, str(graph), str(tmp_path)]

@@ -3,10 +3,10 @@ import random
 
 import pytest
 
-from engine.voices.style_bert_vits2.model_input import symbol_ids, symbols_per_token
-from engine.voices.style_bert_vits2.normalize import normalize, respell
-from engine.voices.style_bert_vits2.phonemes import PHONEME_IDS
-from engine.voices.style_bert_vits2.reading import FrontEnd, read
+from engine.voices.style_bert_vits2.text.model_input import symbol_ids, symbols_per_token
+from engine.voices.style_bert_vits2.text.normalize import normalize, respell
+from engine.voices.style_bert_vits2.text.phonemes import PHONEME_IDS
+from engine.voices.style_bert_vits2.text.reading import FrontEnd, read
 
 from .conftest import DATA
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from engine.turns import working
-from engine.voices.style_bert_vits2 import onnx_session
-from engine.voices.style_bert_vits2.onnx_session import Graph
+from engine.voices.style_bert_vits2.runtime import session as onnx_session
+from engine.voices.style_bert_vits2.runtime.session import Graph
 from tests.fakes.published import VOICE
 
 PROGRAM = """

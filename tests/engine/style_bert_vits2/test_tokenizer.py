@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 
 from .conftest import DATA
 

@@ -9,8 +9,8 @@ import pytest
 
 from engine import TTS
 from engine.errors import PrepareError, VoiceNotAvailableError
-from engine.voices.style_bert_vits2 import torch_install
-from engine.voices.style_bert_vits2.convert import convert
+from engine.voices.style_bert_vits2.conversion.convert import convert
+from engine.voices.style_bert_vits2.pytorch import install as torch_install
 
 from .conftest import VOICE
 
@@ -36,7 +36,7 @@ def test_what_stands_at_the_door_imports_nothing_heavy():
     """Families and the command line import these modules; they import PyTorch when it is wanted, not before."""
     code = (
         "import sys\n"
-        "import engine.voices.style_bert_vits2.family, engine.voices.style_bert_vits2.convert\n"
+        "import engine.voices.style_bert_vits2.family, engine.voices.style_bert_vits2.conversion.convert\n"
         "sys.exit(bool({'torch', 'transformers', 'safetensors', 'onnx', 'onnxruntime'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -22,7 +22,7 @@ from engine.options import SpeechOptions
 from engine.sources import LocalSource
 from engine.text import Sentence, TextPipeline
 from engine.voices.base import LoadContext
-from engine.voices.style_bert_vits2 import torch_family
+from engine.voices.style_bert_vits2.pytorch import family as torch_family
 
 from .conftest import VOICE, Case, torch_synthesizer
 
@@ -31,11 +31,11 @@ SENTENCE = Sentence("今日は晴れです。", 0.3)
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from engine.voices.style_bert_vits2 import torch_voice
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
-from engine.voices.style_bert_vits2.torch_model import newest_weights, read_model
-from engine.voices.style_bert_vits2.torch_voice import TorchSettings, TorchSynthesizer, load_voice
+from engine.voices.style_bert_vits2.pytorch import voice as torch_voice
+from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert
+from engine.voices.style_bert_vits2.pytorch.model import newest_weights, read_model
+from engine.voices.style_bert_vits2.pytorch.voice import TorchSettings, TorchSynthesizer, load_voice
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
 
 

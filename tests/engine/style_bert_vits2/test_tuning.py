@@ -17,11 +17,11 @@ from engine.errors import VoiceNotAvailableError
 from engine.sources import parse_source
 from engine.sources.store import open_tree
 from engine.voices.style_bert_vits2.backend import Controls, SeededNoise
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.graph_file import load_model, save_model
-from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.graphs.file import load_model, save_model
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
+from engine.voices.style_bert_vits2.runtime.session import Graph
+from engine.voices.style_bert_vits2.runtime.synthesizer import PARTS, PartedSynthesizer
 from engine.voices.style_bert_vits2.tuning import search, store, workshop
 from engine.voices.style_bert_vits2.tuning import tune as tuning
 from engine.voices.style_bert_vits2.tuning.calibrate import best_bounds
@@ -284,7 +284,7 @@ def test_what_a_killed_tuning_left_is_removed_and_nothing_of_it_is_used(tree, gr
 def test_without_the_package_onnx_tuning_names_the_remedy_and_a_tuned_voice_loads(graph, cache):
     code = (
         "import sys; from pathlib import Path; sys.modules['onnx'] = None\n"
-        "from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer\n"
+        "from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer\n"
         "graph, cache = map(Path, sys.argv[1:])\n"
         "print(open_synthesizer(graph, cache / 'style_bert_vits2', margin=14).fingerprint)\n"
         "from engine import VoiceNotAvailableError\n"

@@ -21,8 +21,8 @@ from engine.errors import (
 from engine.options import SpeechOptions
 from engine.text import Sentence
 from engine.voices.style_bert_vits2 import family, voice
-from engine.voices.style_bert_vits2.onnx_bert import OnnxBert
-from engine.voices.style_bert_vits2.onnx_session import Graph
+from engine.voices.style_bert_vits2.runtime.bert import OnnxBert
+from engine.voices.style_bert_vits2.runtime.session import Graph
 
 from .conftest import VOICE
 

@@ -10,7 +10,7 @@ from engine.text import AccentPhrase, KanaError, Mora, TextPipeline, parse_kana,
 from engine.text.accents import PAUSE_COMMA, PHONEMES, reading_of
 from engine.text.labels import labels_of_phrases, phrases_of_labels
 from engine.text.utterances import MAX_MORAS, fits, phrases_of_sentence
-from engine.voices.style_bert_vits2.phonemes import SYLLABLES
+from engine.voices.style_bert_vits2.text.phonemes import SYLLABLES
 
 TEXTS = [
     "今日は、いい天気ですか?",

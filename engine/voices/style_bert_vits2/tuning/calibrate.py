@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from engine.voices.style_bert_vits2.graph_file import save_model
-from engine.voices.style_bert_vits2.graph_split import inputs_of
-from engine.voices.style_bert_vits2.onnx_session import Graph
+from engine.voices.style_bert_vits2.graphs.file import save_model
+from engine.voices.style_bert_vits2.graphs.split import inputs_of
+from engine.voices.style_bert_vits2.runtime.session import Graph
 from engine.voices.style_bert_vits2.tuning.quantise import Bounds
 
 if TYPE_CHECKING:

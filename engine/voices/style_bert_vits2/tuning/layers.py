@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS
+from engine.voices.style_bert_vits2.runtime.synthesizer import PARTS
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

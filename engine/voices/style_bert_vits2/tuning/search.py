@@ -11,9 +11,9 @@ import numpy as np
 
 from engine.audio import Samples
 from engine.voices.style_bert_vits2.backend import SeededNoise
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES, PARTS, WINDOW, PartedSynthesizer
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.runtime.session import Graph
+from engine.voices.style_bert_vits2.runtime.synthesizer import MAX_FRAMES, PARTS, WINDOW, PartedSynthesizer
 from engine.voices.style_bert_vits2.tuning.choose import decibels, expected_snr, nested_sets, next_to_try
 from engine.voices.style_bert_vits2.tuning.layers import unit_of
 from engine.voices.style_bert_vits2.tuning.measure import (

@@ -16,10 +16,10 @@ from uuid import uuid4
 
 from engine.errors import EngineError
 from engine.sources.lock import exclusive
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.graph_guard import check_graph
-from engine.voices.style_bert_vits2.onnx_session import runtime
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, Substitutes
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.graphs.guard import check_graph
+from engine.voices.style_bert_vits2.runtime.session import runtime
+from engine.voices.style_bert_vits2.runtime.synthesizer import PARTS, Substitutes
 from engine.voices.style_bert_vits2.tuning.processor import this_processor
 from engine.voices.style_bert_vits2.tuning.report import Tuning
 

@@ -21,14 +21,14 @@ from engine.options import SpeechOptions
 from engine.sources import Source
 from engine.text import TextPipeline
 from engine.voices.base import LoadContext
-from engine.voices.style_bert_vits2.content_hash import content_hash
 from engine.voices.style_bert_vits2.family import StyleBertVits2Family, graph_of
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
 from engine.voices.style_bert_vits2.layout import ONNX_SPEAKERS
 from engine.voices.style_bert_vits2.model_folder import VoiceConfig, read_config
-from engine.voices.style_bert_vits2.onnx_session import runtime
-from engine.voices.style_bert_vits2.onnx_synthesizer import PartedSynthesizer
-from engine.voices.style_bert_vits2.prepare_graph import open_synthesizer
+from engine.voices.style_bert_vits2.runtime.session import runtime
+from engine.voices.style_bert_vits2.runtime.synthesizer import PartedSynthesizer
 from engine.voices.style_bert_vits2.tuning import store
 from engine.voices.style_bert_vits2.tuning.choose import choose
 from engine.voices.style_bert_vits2.tuning.measure import Utterance

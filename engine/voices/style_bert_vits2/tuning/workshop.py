@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.voices.style_bert_vits2.backend import SeededNoise
-from engine.voices.style_bert_vits2.decoder_rows import in_rows
-from engine.voices.style_bert_vits2.graph_cache import optimize
-from engine.voices.style_bert_vits2.graph_file import load_model, save_model
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, PartedSynthesizer
+from engine.voices.style_bert_vits2.graphs.cache import optimize
+from engine.voices.style_bert_vits2.graphs.file import load_model, save_model
+from engine.voices.style_bert_vits2.graphs.rows import in_rows
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
+from engine.voices.style_bert_vits2.runtime.synthesizer import PARTS, PartedSynthesizer
 from engine.voices.style_bert_vits2.tuning.calibrate import calibrated
 from engine.voices.style_bert_vits2.tuning.layers import Layer, layers_of, unfuse
 from engine.voices.style_bert_vits2.tuning.measure import Utterance

@@ -10,13 +10,19 @@ import torch
 
 from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2.backend import Controls, Floats, Integers, NetworkInput, SeededNoise
-from engine.voices.style_bert_vits2.convert_report import BertReport, VoiceReport
-from engine.voices.style_bert_vits2.export_synthesizer import DECODER, DURATION_PREDICTOR, ENCODER, FLOW, SYNTHESIZER
-from engine.voices.style_bert_vits2.network.synthesizer import Encoded, Synthesizer, frames_of
-from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import feed
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_bert import TorchBert
+from engine.voices.style_bert_vits2.conversion.export_synthesizer import (
+    DECODER,
+    DURATION_PREDICTOR,
+    ENCODER,
+    FLOW,
+    SYNTHESIZER,
+)
+from engine.voices.style_bert_vits2.conversion.report import BertReport, VoiceReport
+from engine.voices.style_bert_vits2.pytorch.bert import TorchBert
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import Encoded, Synthesizer, frames_of
+from engine.voices.style_bert_vits2.runtime.session import Graph
+from engine.voices.style_bert_vits2.runtime.synthesizer import feed
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 
 _SAMPLE_RATE = 44100  # only to say how much was compared
 _CEIL_MARGIN = 2e-4

@@ -14,13 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.errors import EngineError, VoiceNotAvailableError
-from engine.voices.style_bert_vits2 import graph_check, graph_split
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.graph_cache import facts_of, open_prepared, optimize
-from engine.voices.style_bert_vits2.graph_file import load_model, save_model
-from engine.voices.style_bert_vits2.graph_guard import check_graph
-from engine.voices.style_bert_vits2.graph_names import resolve_inputs
-from engine.voices.style_bert_vits2.onnx_synthesizer import (
+from engine.voices.style_bert_vits2.graphs import check as graph_check
+from engine.voices.style_bert_vits2.graphs import split as graph_split
+from engine.voices.style_bert_vits2.graphs.cache import facts_of, open_prepared, optimize
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.graphs.file import load_model, save_model
+from engine.voices.style_bert_vits2.graphs.guard import check_graph
+from engine.voices.style_bert_vits2.graphs.names import resolve_inputs
+from engine.voices.style_bert_vits2.graphs.quick_decoder import forget, quick_decoder
+from engine.voices.style_bert_vits2.runtime.synthesizer import (
     CONVERTED_NAMES,
     PARTS,
     WINDOW,
@@ -29,7 +31,6 @@ from engine.voices.style_bert_vits2.onnx_synthesizer import (
     PublishedSynthesizer,
     Substitutes,
 )
-from engine.voices.style_bert_vits2.quick_decoder import forget, quick_decoder
 from engine.voices.style_bert_vits2.tuning.store import usable
 
 PREPARATION_REVISION = "1"

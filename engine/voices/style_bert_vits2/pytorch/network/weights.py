@@ -11,12 +11,19 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.network.decoder import Decoder
-from engine.voices.style_bert_vits2.network.durations import DurationPredictor, StochasticDurationPredictor
-from engine.voices.style_bert_vits2.network.flow import TransformerCouplingFlow
-from engine.voices.style_bert_vits2.network.sizes import DecoderStrides, Shapes, count, encoder_sizes, indices, shape
-from engine.voices.style_bert_vits2.network.synthesizer import Synthesizer
-from engine.voices.style_bert_vits2.network.text_encoder import TextEncoder
+from engine.voices.style_bert_vits2.pytorch.network.decoder import Decoder
+from engine.voices.style_bert_vits2.pytorch.network.durations import DurationPredictor, StochasticDurationPredictor
+from engine.voices.style_bert_vits2.pytorch.network.flow import TransformerCouplingFlow
+from engine.voices.style_bert_vits2.pytorch.network.sizes import (
+    DecoderStrides,
+    Shapes,
+    count,
+    encoder_sizes,
+    indices,
+    shape,
+)
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import Synthesizer
+from engine.voices.style_bert_vits2.pytorch.network.text_encoder import TextEncoder
 
 _STAGES = {
     "emb_g": "speaker_embedding",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.network.encoder import EncoderSizes
+from engine.voices.style_bert_vits2.pytorch.network.encoder import EncoderSizes
 
 Shapes = Mapping[str, Sequence[int]]
 """Shape of each tensor, by key."""

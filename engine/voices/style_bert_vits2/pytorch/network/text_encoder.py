@@ -6,7 +6,7 @@ import math
 
 from torch import Tensor, nn
 
-from engine.voices.style_bert_vits2.network.encoder import Encoder, EncoderSizes
+from engine.voices.style_bert_vits2.pytorch.network.encoder import Encoder, EncoderSizes
 
 
 class TextEncoder(nn.Module):

@@ -28,7 +28,7 @@ import onnx
 
 from engine.audio import Samples
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.export_graph import RUNTIME_DOMAIN, Array, GraphBuilder, floats, integers
+from engine.voices.style_bert_vits2.conversion.export_graph import RUNTIME_DOMAIN, Array, GraphBuilder, floats, integers
 
 OPSET = 17
 

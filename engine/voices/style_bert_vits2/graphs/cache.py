@@ -15,8 +15,8 @@ from uuid import uuid4
 
 from engine.errors import EngineError
 from engine.memory import trim
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
-from engine.voices.style_bert_vits2.onnx_session import Graph, runtime, session_options
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
+from engine.voices.style_bert_vits2.runtime.session import Graph, runtime, session_options
 
 Opened = TypeVar("Opened")
 

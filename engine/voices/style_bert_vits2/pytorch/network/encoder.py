@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from engine.voices.style_bert_vits2.network.attention import RelativeAttention
+from engine.voices.style_bert_vits2.pytorch.network.attention import RelativeAttention
 
 SPEAKER_LAYER = 2
 """The speaker embedding enters before the layer of this index (VITS2, section 2.4: the third block)."""

@@ -7,8 +7,8 @@ from itertools import chain
 import numpy as np
 
 from engine.voices.style_bert_vits2.backend import Floats, Integers
-from engine.voices.style_bert_vits2.phonemes import PAD, PHONEME_IDS
-from engine.voices.style_bert_vits2.reading import Reading
+from engine.voices.style_bert_vits2.text.phonemes import PAD, PHONEME_IDS
+from engine.voices.style_bert_vits2.text.reading import Reading
 
 JAPANESE = 1
 FIRST_JAPANESE_TONE = 6

@@ -19,8 +19,8 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from engine.voices.style_bert_vits2.export_graph import GraphBuilder, floats, integers, save_models
-from engine.voices.style_bert_vits2.network.synthesizer import Synthesizer, frames_of
+from engine.voices.style_bert_vits2.conversion.export_graph import GraphBuilder, floats, integers, save_models
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import Synthesizer, frames_of
 
 OPSET = 18
 

@@ -16,9 +16,9 @@ import numpy as np
 from engine.audio import Samples
 from engine.errors import EngineDefectError
 from engine.voices.style_bert_vits2.backend import Controls, Integers, NetworkInput, NetworkOutput, Noise
-from engine.voices.style_bert_vits2.decoder_rows import ROWS
-from engine.voices.style_bert_vits2.graph_names import CANONICAL_INPUTS, resolve_inputs
-from engine.voices.style_bert_vits2.onnx_session import Graph, runtime, session_options, thread_budget
+from engine.voices.style_bert_vits2.graphs.names import CANONICAL_INPUTS, resolve_inputs
+from engine.voices.style_bert_vits2.graphs.rows import ROWS
+from engine.voices.style_bert_vits2.runtime.session import Graph, runtime, session_options, thread_budget
 
 PARTS = ("encoder.onnx", "flow.onnx", "decoder.onnx")
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from engine.voices.style_bert_vits2.network.decoder import Decoder
-from engine.voices.style_bert_vits2.network.durations import DurationPredictor, StochasticDurationPredictor
-from engine.voices.style_bert_vits2.network.flow import TransformerCouplingFlow
-from engine.voices.style_bert_vits2.network.text_encoder import TextEncoder
+from engine.voices.style_bert_vits2.pytorch.network.decoder import Decoder
+from engine.voices.style_bert_vits2.pytorch.network.durations import DurationPredictor, StochasticDurationPredictor
+from engine.voices.style_bert_vits2.pytorch.network.flow import TransformerCouplingFlow
+from engine.voices.style_bert_vits2.pytorch.network.text_encoder import TextEncoder
 
 
 class Encoded(NamedTuple):

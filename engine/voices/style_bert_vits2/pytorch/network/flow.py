@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from engine.voices.style_bert_vits2.network.encoder import Encoder, EncoderSizes
+from engine.voices.style_bert_vits2.pytorch.network.encoder import Encoder, EncoderSizes
 
 
 class TransformerCoupling(nn.Module):

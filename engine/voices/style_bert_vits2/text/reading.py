@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from engine.text.accents import AccentPhrase
-from engine.voices.style_bert_vits2.phonemes import PAD, PUNCTUATION, UNREADABLE, kana_phonemes
-from engine.voices.style_bert_vits2.prosody import HIGH, LOW, align, label_tones
+from engine.voices.style_bert_vits2.text.phonemes import PAD, PUNCTUATION, UNREADABLE, kana_phonemes
+from engine.voices.style_bert_vits2.text.prosody import HIGH, LOW, align, label_tones
 
 if TYPE_CHECKING:
     from engine.text.openjtalk import Features

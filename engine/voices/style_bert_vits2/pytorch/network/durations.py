@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from engine.voices.style_bert_vits2.network.encoder import ChannelNorm
-from engine.voices.style_bert_vits2.network.spline import inverse_spline
+from engine.voices.style_bert_vits2.pytorch.network.encoder import ChannelNorm
+from engine.voices.style_bert_vits2.pytorch.network.spline import inverse_spline
 
 SPLINE_BINS = 10
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.decoder_rows import ROWS, in_rows, sizes_of_inputs
-from engine.voices.style_bert_vits2.graph_cache import facts_of, open_prepared, optimize
-from engine.voices.style_bert_vits2.graph_check import TOLERANCE
-from engine.voices.style_bert_vits2.graph_file import load_model, save_model
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
-from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import PARTS, Substitutes
+from engine.voices.style_bert_vits2.graphs.cache import facts_of, open_prepared, optimize
+from engine.voices.style_bert_vits2.graphs.check import TOLERANCE
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.graphs.file import load_model, save_model
+from engine.voices.style_bert_vits2.graphs.rows import ROWS, in_rows, sizes_of_inputs
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
+from engine.voices.style_bert_vits2.runtime.session import Graph
+from engine.voices.style_bert_vits2.runtime.synthesizer import PARTS, Substitutes
 from engine.voices.style_bert_vits2.tuning.layers import unfuse
 from engine.voices.style_bert_vits2.tuning.measure import in_turns
 from engine.voices.style_bert_vits2.tuning.processor import this_processor

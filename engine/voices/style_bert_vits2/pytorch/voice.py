@@ -22,12 +22,12 @@ from engine.voices.style_bert_vits2.backend import (
     Noise,
     SeededNoise,
 )
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.network.synthesizer import Synthesizer, frames_of
-from engine.voices.style_bert_vits2.onnx_synthesizer import MAX_FRAMES, WINDOW, decode_in_windows
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert
-from engine.voices.style_bert_vits2.torch_model import read_model
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert
+from engine.voices.style_bert_vits2.pytorch.model import read_model
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import Synthesizer, frames_of
+from engine.voices.style_bert_vits2.runtime.synthesizer import MAX_FRAMES, WINDOW, decode_in_windows
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
 
 CODE_REVISION = "1"

@@ -8,10 +8,10 @@ from typing import Any
 
 from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2.model_folder import StyleVectors, VoiceConfig, read_config
-from engine.voices.style_bert_vits2.network.sizes import DecoderStrides
-from engine.voices.style_bert_vits2.network.synthesizer import Synthesizer
-from engine.voices.style_bert_vits2.network.weights import load_synthesizer
-from engine.voices.style_bert_vits2.phonemes import PHONEME_IDS
+from engine.voices.style_bert_vits2.pytorch.network.sizes import DecoderStrides
+from engine.voices.style_bert_vits2.pytorch.network.synthesizer import Synthesizer
+from engine.voices.style_bert_vits2.pytorch.network.weights import load_synthesizer
+from engine.voices.style_bert_vits2.text.phonemes import PHONEME_IDS
 
 _PICKLES = ("*.pth", "*.pt", "*.ckpt", "*.bin")
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from engine.errors import EngineError, VoiceNotAvailableError
 from engine.voices.base import LoadContext, Voice
 from engine.voices.style_bert_vits2.layout import TOKENIZER, TORCH_BERT, TORCH_SPEAKERS
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_install import require
+from engine.voices.style_bert_vits2.pytorch.install import require
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 
 if TYPE_CHECKING:
-    from engine.voices.style_bert_vits2 import torch_voice
-    from engine.voices.style_bert_vits2.torch_bert import TorchBert
+    from engine.voices.style_bert_vits2.pytorch import voice as torch_voice
+    from engine.voices.style_bert_vits2.pytorch.bert import TorchBert
 
 _Key = tuple[Path, Path, str]
 
@@ -41,7 +41,7 @@ class TorchVoices:
             VoiceNotAvailableError: PyTorch, the device or a file is missing, or a file is damaged.
         """
         require(f"the device {context.device!r}", "torch", "transformers", "safetensors")
-        from engine.voices.style_bert_vits2 import torch_voice  # noqa: PLC0415 - a gigabyte that only this needs
+        from engine.voices.style_bert_vits2.pytorch import voice as torch_voice  # noqa: PLC0415 - a gigabyte that only this needs
 
         if context.source is None:
             message = "voices in PyTorch need a source, for example file:///path/to/voices"
@@ -66,7 +66,7 @@ class TorchVoices:
             raise
 
     def _acquire(self, key: _Key, cache: Path, settings: torch_voice.TorchSettings) -> _Shared:
-        from engine.voices.style_bert_vits2 import torch_voice  # noqa: PLC0415
+        from engine.voices.style_bert_vits2.pytorch import voice as torch_voice  # noqa: PLC0415
 
         tokenizer, bert, _ = key
         with self._lock:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto

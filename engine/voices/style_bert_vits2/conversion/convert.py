@@ -19,10 +19,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from engine.errors import VoiceNotAvailableError
-from engine.voices.style_bert_vits2.convert_report import BertReport, ConversionReport, VoiceReport, file_sizes
+from engine.voices.style_bert_vits2.conversion.report import BertReport, ConversionReport, VoiceReport, file_sizes
 from engine.voices.style_bert_vits2.model_folder import read_config
-from engine.voices.style_bert_vits2.tokenizer import CharacterTokenizer
-from engine.voices.style_bert_vits2.torch_install import require
+from engine.voices.style_bert_vits2.pytorch.install import require
+from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
 
 SPEAKERS = "onnx/speakers"
 BERT = "onnx/bert/q8"
@@ -99,9 +99,9 @@ def convert(
 
 
 def _convert_voice(folder: Path, target: Path, on_step: Callable[[str], None]) -> VoiceReport:
-    from engine.voices.style_bert_vits2.convert_check import check_voice  # noqa: PLC0415 - they import PyTorch
-    from engine.voices.style_bert_vits2.export_synthesizer import export_synthesizer  # noqa: PLC0415
-    from engine.voices.style_bert_vits2.torch_model import read_model  # noqa: PLC0415
+    from engine.voices.style_bert_vits2.conversion.check import check_voice  # noqa: PLC0415 - they import PyTorch
+    from engine.voices.style_bert_vits2.conversion.export_synthesizer import export_synthesizer  # noqa: PLC0415
+    from engine.voices.style_bert_vits2.pytorch.model import read_model  # noqa: PLC0415
 
     _, _, network, weights = read_model(folder)
     target.mkdir()
@@ -114,10 +114,10 @@ def _convert_voice(folder: Path, target: Path, on_step: Callable[[str], None]) -
 
 
 def _convert_bert(folder: Path, target: Path, tokenizer: Path, on_step: Callable[[str], None]) -> BertReport:
-    from engine.voices.style_bert_vits2.convert_check import check_bert  # noqa: PLC0415
-    from engine.voices.style_bert_vits2.export_bert import BertSizes, Precision, bert_graph  # noqa: PLC0415
-    from engine.voices.style_bert_vits2.export_graph import save_models  # noqa: PLC0415
-    from engine.voices.style_bert_vits2.torch_bert import TorchBert, read_bert  # noqa: PLC0415
+    from engine.voices.style_bert_vits2.conversion.check import check_bert  # noqa: PLC0415
+    from engine.voices.style_bert_vits2.conversion.export_bert import BertSizes, Precision, bert_graph  # noqa: PLC0415
+    from engine.voices.style_bert_vits2.conversion.export_graph import save_models  # noqa: PLC0415
+    from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert  # noqa: PLC0415
 
     vocabulary = CharacterTokenizer.load(folder)
     read = read_bert(folder)

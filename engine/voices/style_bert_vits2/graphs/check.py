@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.voices.style_bert_vits2 import graph_split
 from engine.voices.style_bert_vits2.backend import Controls, Floats, NetworkInput, NetworkOutput, Synthesizer
-from engine.voices.style_bert_vits2.graph_file import save_model
-from engine.voices.style_bert_vits2.onnx_session import Graph
-from engine.voices.style_bert_vits2.onnx_synthesizer import feature_size, feed
+from engine.voices.style_bert_vits2.graphs import split as graph_split
+from engine.voices.style_bert_vits2.graphs.file import save_model
+from engine.voices.style_bert_vits2.runtime.session import Graph
+from engine.voices.style_bert_vits2.runtime.synthesizer import feature_size, feed
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -12,11 +12,11 @@ import numpy as np
 
 from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2.backend import Floats, Integers
-from engine.voices.style_bert_vits2.content_hash import content_hash
-from engine.voices.style_bert_vits2.graph_cache import open_prepared, optimize
-from engine.voices.style_bert_vits2.graph_guard import check_graph
-from engine.voices.style_bert_vits2.graph_split import UnknownGraphError
-from engine.voices.style_bert_vits2.onnx_session import Graph, runtime
+from engine.voices.style_bert_vits2.graphs.cache import open_prepared, optimize
+from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
+from engine.voices.style_bert_vits2.graphs.guard import check_graph
+from engine.voices.style_bert_vits2.graphs.split import UnknownGraphError
+from engine.voices.style_bert_vits2.runtime.session import Graph, runtime
 
 PREPARATION_REVISION = "bert1"
 """Raised whenever a graph would be prepared otherwise."""

@@ -1,0 +1,1 @@
+"""Networks computed by ONNX Runtime."""

@@ -1,0 +1,1 @@
+"""From a sentence to what the network takes."""
