@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine import TTS
 from engine.turns import working
 from engine.voices.style_bert_vits2.runtime import session as onnx_session
 from engine.voices.style_bert_vits2.runtime.session import Graph
@@ -70,3 +71,18 @@ def test_a_computation_that_is_waited_for_goes_before_one_that_is_rendered_ahead
     for thread in [first, *others]:
         thread.join()
     assert order == ["first", "asked for", "ahead"]
+
+
+@pytest.mark.parametrize(("release", "spins"), [("1.20.1", "0"), ("1.31.9", "0"), ("1.32.0", "1"), ("2.0.0rc1", "1")])
+def test_threads_spin_only_where_it_can_be_bounded(release, spins):
+    settings = onnx_session._waiting(release)
+    assert settings["allow_spinning"] == spins
+    assert (int(settings.get("spin_duration_us", 0)) in range(1, 100)) is (spins == "1")
+
+
+def test_a_network_that_has_nothing_to_do_takes_no_processor_time(tree, tmp_path):
+    voice = TTS(cache_dir=tmp_path).load("a", source=str(tree), voice=VOICE).prepare().speakers["a"]
+    voice.generate("はい。")
+    begun = time.process_time()
+    time.sleep(1.0)
+    assert time.process_time() - begun < 0.05
