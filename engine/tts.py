@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -14,7 +15,7 @@ from typing import Any, Self
 
 from platformdirs import user_cache_path
 
-from engine.errors import EngineError, InvalidOptionError, PrepareError, UnknownSpeakerError
+from engine.errors import DictionaryError, EngineError, InvalidOptionError, PrepareError, UnknownSpeakerError
 from engine.forking import renewed_after_fork
 from engine.memory import trim
 from engine.options import SpeechOptions
@@ -144,6 +145,9 @@ class TTS:
                 error = self._prepare(name, spec, context, warmup=warmup, download=download, progress=progress)
                 if error is not None:
                     failures[name] = error
+            if len(failures) < len(missing):
+                with suppress(DictionaryError):  # it is raised where something is read
+                    _ = self.text.front_end  # else the first sentence would wait for it
         if failures:
             raise PrepareError(failures)
         return self

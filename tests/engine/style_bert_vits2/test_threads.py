@@ -86,3 +86,18 @@ def test_a_network_that_has_nothing_to_do_takes_no_processor_time(tree, tmp_path
     begun = time.process_time()
     time.sleep(1.0)
     assert time.process_time() - begun < 0.05
+
+
+def test_after_preparing_nothing_is_left_to_be_loaded_by_the_first_sentence(tree, root_cache):
+    program = """
+import sys
+from engine import TTS
+tts = TTS(cache_dir=sys.argv[1]).load("a", source=sys.argv[2], voice=sys.argv[3]).prepare()
+assert tts.text._words.front_end is not None
+before = {name.partition(".")[0] for name in sys.modules}
+tts.speakers["a"].generate("今日は2026年です。")
+print(*sorted({name.partition(".")[0] for name in sys.modules} - before))
+"""
+    command = [sys.executable, "-c", program, str(root_cache), str(tree), VOICE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=110)
+    assert "pyopenjtalk" not in done.stdout.split()
