@@ -37,7 +37,7 @@ FLOAT32 = (
 AIMS = {
     "start to first audio, s": Aim(
         0.5,
-        reason="half of it is the sentence itself in float32; the rest, half of theirs, is importing Python's libraries "
+        reason="half of it is the sentence itself; the rest, half of theirs, is importing Python's libraries "
         "and ONNX Runtime's graphs; the tuned voice reaches it",
     ),
     "20 characters, s": Aim(0.95, reason=FLOAT32),
