@@ -78,7 +78,7 @@ RUN --mount=type=secret,id=hf-token --mount=type=secret,id=s3-credentials \
     CREDENTIALS_DIRECTORY=/run/secrets AWS_SHARED_CREDENTIALS_FILE=/run/secrets/s3-credentials \
     asagoe voices download --config /tmp/voices.yaml \
  && asagoe voices list --config /tmp/voices.yaml \
- && chmod -R a+rX /voices
+ && chmod -R a+rX /voices && find /voices -type d \( -name prepared -o -name tuned -o -name hashes \) -exec chmod 1777 {} +
 
 FROM settings AS cuda
 COPY --from=build /opt/asagoe /opt/asagoe

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -451,3 +452,23 @@ def _renamed(model: onnx.ModelProto, names: dict[str, str], *, inputs: bool = Tr
         for at, name in enumerate(node.input):
             node.input[at] = names.get(name, name)
     return model
+
+
+def test_what_was_prepared_for_releases_that_nobody_uses_any_more_goes(graph: Path, cache: Path):
+    open_synthesizer(graph, cache, margin=MARGIN)
+    (folder,) = prepared_folders(cache)
+    month = 31 * 86400
+    ages = {"1.30.0-1": month, "1.31.0-1": 86400, "1.29.0-rows1-ab": month}
+    others = {folder.parent / f"{folder.name.partition('-')[0]}-onnxruntime{name}": age for name, age in ages.items()}
+    others[folder.parent / f"{'0' * 24}-onnxruntime1.30.0-1"] = month  # of another voice
+    for other, age in others.items():
+        other.mkdir()
+        note = other / ("refused.txt" if "rows" in other.name else "prepared.json")
+        note.write_text("{}")
+        os.utime(note, (time.time() - age, time.time() - age))
+    os.utime(folder / "prepared.json", (0, 0))  # what is in use stays, however old it is
+    open_synthesizer(graph, cache, margin=MARGIN)
+    left = {other.name.partition("onnxruntime")[2] for other in others if other.exists()}
+    assert left == {"1.31.0-1", "1.30.0-1"}
+    assert (folder.parent / f"{'0' * 24}-onnxruntime1.30.0-1").exists()
+    assert time.time() - (folder / "prepared.json").stat().st_mtime < 60

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -24,6 +25,8 @@ _DONE = "prepared.json"
 _REFUSED = "refused.txt"
 _ABANDONED = 3600  # seconds after which a working folder belongs to no running process
 _REFUSAL_HOLDS = 7 * 86400  # seconds: the reason may have been one that passes, such as too little memory
+_UNUSED = 30 * 86400
+"""Seconds for which a preparation for another release is kept; each takes as much disk as the voice."""
 _preparing = threading.Lock()  # one at a time: a graph is in memory several times over meanwhile
 _log = logging.getLogger(__name__)
 
@@ -68,11 +71,27 @@ def open_prepared(
         if not (folder / _DONE).exists():
             return None
         try:
-            return opened(folder)
+            found = opened(folder)
+            _used(folder)
+            return found
         except (EngineError, OSError, ValueError, LookupError, TypeError) as error:
             _log.warning("What was prepared in %s is damaged (%s); it is made again.", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
     return None
+
+
+def _used(folder: Path) -> None:
+    """Note when it was used last; what was prepared of the same graph for other releases and is not used any more goes.
+
+    Two programs with different releases may share a cache: only what neither used for long is removed.
+    """
+    with suppress(OSError):
+        os.utime(folder / _DONE)
+    for other in folder.parent.glob(f"{folder.name.partition('-')[0]}-*"):
+        with suppress(OSError):
+            notes = [other / name for name in (_DONE, _REFUSED) if (other / name).exists()]
+            if other != folder and notes and time.time() - max(n.stat().st_mtime for n in notes) > _UNUSED:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def facts_of(folder: Path) -> str:
