@@ -72,11 +72,12 @@ def open_prepared(
             return None
         try:
             found = opened(folder)
-            _used(folder)
-            return found
         except (EngineError, OSError, ValueError, LookupError, TypeError) as error:
             _log.warning("What was prepared in %s is damaged (%s); it is made again.", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
+        else:
+            _used(folder)
+            return found
     return None
 
 
