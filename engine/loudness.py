@@ -23,6 +23,7 @@ _BLOCK = 0.400
 _STEP = 0.100
 _ABSOLUTE_GATE = -70.0
 _RELATIVE_GATE = -10.0
+_STRETCH = 4096
 
 
 def loudness(samples: Samples, sample_rate: int) -> float:
@@ -95,12 +96,25 @@ def _k_weighted(samples: Samples, sample_rate: int) -> np.ndarray:
 
 
 def _k_response(size: int, sample_rate: int) -> np.ndarray:
-    """Complex response of the shelf and the high-pass of BS.1770-4, redesigned for the sample rate, complex64.
+    """Complex response of K weighting at the frequencies of a real FFT of that size, complex64."""
+    frequency = np.fft.rfftfreq(size)
+    response = np.empty(len(frequency), np.complex64)
+    for start in range(0, len(frequency), _STRETCH):  # at once it would need a hundred bytes a frequency
+        response[start : start + _STRETCH] = _k_weight(frequency[start : start + _STRETCH], sample_rate)
+    return response
+
+
+def _k_weight(frequency: np.ndarray, sample_rate: int) -> np.ndarray:
+    """Complex response of the shelf and the high-pass of BS.1770-4, redesigned for the sample rate.
 
     The analogue prototypes behind the coefficients that the recommendation tabulates for 48 kHz: a high shelf of
     4.0 dB at 1682 Hz (Q 0.7072) and a high-pass at 38.1 Hz (Q 0.5003), by the bilinear transform.
+
+    Args:
+        frequency: in cycles a sample.
+        sample_rate: in Hz.
     """
-    z = np.exp(-2j * np.pi * np.fft.rfftfreq(size))
+    z = np.exp(-2j * np.pi * frequency)
 
     k = np.tan(np.pi * 1681.974450955533 / sample_rate)
     q, vh = 0.7071752369554196, 10 ** (3.999843853973347 / 20)
@@ -113,8 +127,8 @@ def _k_response(size: int, sample_rate: int) -> np.ndarray:
     q = 0.5003270373238773
     norm = 1 + k / q + k * k
     high_pass = (1 - 2 * z + z**2) / (1 + 2 * (k * k - 1) / norm * z + (1 - k / q + k * k) / norm * z**2)
-    response: np.ndarray = (shelf * high_pass).astype(np.complex64)
-    return response
+    weight: np.ndarray = shelf * high_pass
+    return weight
 
 
 _known_response = lru_cache(maxsize=2)(_k_response)  # a third of the time of a measurement
