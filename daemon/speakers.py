@@ -93,11 +93,18 @@ class SpeakerKeeper:
             self._stopping.set()
 
     async def rest_idle(self) -> None:
-        """Let speakers give their memory back that have not spoken for long; ends only by being cancelled."""
+        """Let speakers give their memory back that have not spoken for long; ends only by being cancelled.
+
+        What their sentences needed goes back to the system soon after they have spoken.
+        """
         seen: dict[str, tuple[Speaker, int, float]] = {}  # with how many sentences it had spoken, and since when
+        spoken = 0
         while True:
             await self._clock.sleep(min([LOOK, *self._unload_after.values()]))
             now, speakers = self._clock.monotonic(), self._tts.speakers
+            before, spoken = spoken, sum(speaker.uses for speaker in speakers.values())
+            if spoken != before:
+                await asyncio.to_thread(partial(self._tts.release_memory, collect=False))
             for name, after in dict(self._unload_after).items():
                 speaker = speakers.get(name)
                 if speaker is None:
@@ -116,9 +123,9 @@ class SpeakerKeeper:
             self.on_change()
 
     def _lost(self, name: str) -> None:
-        """One that could not be loaded again  is fetched like one that never was here."""
+        """One that could not be loaded again is fetched like one that never was here."""
         if name not in self._problems:
-            self._note(dict(self._problems) | {name: "it could not be loaded again "})
+            self._note(dict(self._problems) | {name: "it could not be loaded again"})
             self._changed.set()
 
     async def _attempt(self) -> None:

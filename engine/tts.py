@@ -234,12 +234,17 @@ class TTS:
             UnknownSpeakerError: no speaker of that name is ready.
         """
         released = self.speakers[name].release()
-        trim()  # and no collection: it would hold up whoever speaks
+        self.release_memory(collect=False)
         return released
 
-    def release_memory(self) -> None:
-        """Give memory that is no longer needed back to the system."""
-        gc.collect()
+    def release_memory(self, *, collect: bool = True) -> None:
+        """Give memory that is no longer needed back to the system.
+
+        Args:
+            collect: also what Python's garbage collector finds, for which every thread has to wait.
+        """
+        if collect:
+            gc.collect()
         trim()
 
     def close(self) -> None:

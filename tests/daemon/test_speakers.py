@@ -9,7 +9,7 @@ import pytest
 from daemon.clock import SystemClock
 from daemon.config.load import parse_config
 from daemon.renderer import EMBEDDED
-from daemon.speakers import SpeakerKeeper
+from daemon.speakers import LOOK, SpeakerKeeper
 from engine import TTS, PrepareError, SourceUnreachableError, VoiceNotAvailableError
 from tests.fakes.clock import FakeClock
 
@@ -192,6 +192,31 @@ def test_an_idle_speaker_rests_and_speaks_again_when_it_is_asked():
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
+
+    asyncio.run(run())
+
+
+def test_memory_goes_back_soon_after_speech_and_without_holding_it_up(monkeypatch):
+    async def run():
+        clock = StepClock(datetime(2026, 12, 1, tzinfo=UTC))
+        with TTS() as tts:
+            asked = []
+            monkeypatch.setattr(tts, "release_memory", lambda **options: asked.append(options))
+            keeper = SpeakerKeeper(tts, clock)
+            await keeper.load(parse_config("speakers: {mei: {}}"))
+            asked.clear()
+            task = asyncio.create_task(keeper.rest_idle())
+            await clock.step_on(LOOK)
+            given = len(asked)  # after the sentence of the warm-up
+            for _ in range(3):
+                await clock.step_on(LOOK)
+            assert len(asked) == given
+            await asyncio.to_thread(tts.speakers["mei"].generate, "はい。")
+            for _ in range(3):
+                await clock.step_on(LOOK)
+            assert asked[given:] == [{"collect": False}]
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(run())
 
