@@ -106,6 +106,7 @@ class PahoBroker:
         self._problem: str | None = None
         self._switching: asyncio.Task[None] | None = None
         self._unanswered = 0
+        self._refused_with: str | None = None  # the last TLS alert since there was a connection
         self._kept = 0
         self._proved = False  # whether the broker has answered in this version of MQTT
         self._connected_at = 0.0
@@ -299,10 +300,17 @@ class PahoBroker:
         if client is not self._client:
             return
         self._unanswered += 1
-        did = "hangs up without an answer" if hung_up else "does not answer"
-        self._on_problem(
-            client, f"the broker at {self._address} {f'refuses the connection: {alert}' if alert else did}"
+        # An alert may be lost with the connection that it ends: then the one of another attempt tells the cause.
+        self._refused_with = alert = alert or self._refused_with
+        did = (
+            f"refuses the connection: {alert}"
+            if alert
+            else "hangs up without an answer"
+            if hung_up
+            else "does not answer"
         )
+        if alert or not hung_up or self._address.tls is None or self._unanswered >= _HANG_UPS:
+            self._on_problem(client, f"the broker at {self._address} {did}")
         if not self._proved and alert is None and (not hung_up or self._unanswered >= _HANG_UPS):
             self._switch(client)
 
@@ -325,6 +333,7 @@ class PahoBroker:
             _log.info("connected to the broker at %s with MQTT %s", self._address, version)
             self._problem = None
             self._unanswered = 0
+            self._refused_with = None
             self._proved = True
             self._connected = True
             self._connections += 1

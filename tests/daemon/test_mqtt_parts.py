@@ -1,5 +1,6 @@
 """The small parts of the connection to the broker."""
 
+import asyncio
 import logging
 import socket
 import ssl
@@ -10,7 +11,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from daemon.config import MqttConfig, parse_config
 from daemon.errors import RequestError, UnavailableError
-from daemon.mqtt.address import broker_address
+from daemon.mqtt.address import Address, broker_address
 from daemon.mqtt.broker import PahoBroker
 from daemon.mqtt.envelope import Envelope, parse_envelope
 from daemon.mqtt.heartbeat import Heartbeat
@@ -254,3 +255,27 @@ def test_the_heartbeat_tells_how_long_the_way_held_back_what_arrives():
     assert heart.held_back(1031, 5) == 0
     heart.connected(1990)  # what comes now was sent since then
     assert heart.held_back(2000, 5) == 5
+
+
+@pytest.mark.parametrize(
+    "alerts", [["the reason", None, None], [None, "the reason", None], ["the reason", "the reason"]]
+)
+def test_a_refusal_is_told_once_also_where_its_alert_is_lost_with_the_connection(alerts, caplog):
+    async def attempts():
+        broker = PahoBroker(
+            Address("127.0.0.1", 8883, tls=ssl.create_default_context()),
+            client_id="x",
+            topics=[],
+            will=Will("w", ""),
+            session_expiry=0,
+            keepalive=60,
+            on_message=lambda _: None,
+            on_connection=lambda _: None,
+        )
+        broker._client = client = object()
+        for alert in alerts:
+            broker._no_answer(client, hung_up=True, alert=alert)
+
+    asyncio.run(attempts())
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the broker at 127.0.0.1:8883 refuses the connection: the reason; trying")
