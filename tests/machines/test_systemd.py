@@ -193,29 +193,26 @@ def test_a_bad_file_is_refused_and_the_old_plan_goes_on(machine, amplifier):
     machine.run("systemctl reload asagoe")
 
 
-def test_a_player_that_hangs_leads_to_a_restart_with_stacks_in_the_journal(machine, amplifier):
+def test_a_sound_card_that_hangs_is_left_and_used_again_without_a_restart(machine, amplifier):
     cursor, pid, began = machine.cursor(), machine.show("MainPID"), time.monotonic()
     amplifier.freeze()
     machine.run(SAY.replace("洗濯が終わりました", "長い話をします。" * 20))
-    wait_for(lambda: "stuck: player" in machine.show("StatusText"), 80, "the stuck player in the status")
-    wait_for(lambda: machine.show("NRestarts") == "1", 130, "the restart")
-    print(f"\nrestarted {time.monotonic() - began:.0f} s after the sound card hung")
-    lines = machine.journal(cursor)
-    text = "\n".join(lines)
-    assert "Watchdog timeout" in text
-    assert "Fatal Python error: Aborted" in text
-    stacks = text.partition("Fatal Python error: Aborted")[2]
-    assert re.search(r'sinks/device.py", line \d+ in write', stacks), stacks
-    assert 'app.py", line' in stacks or 'base_events.py", line' in stacks
-    print("\n".join(lines[lines.index("Fatal Python error: Aborted") :][:14]))
+    wait_for(
+        lambda: any("the sound device 'default' hangs" in line for line in machine.journal(cursor)), 40, "the word"
+    )
+    print(f"\nnoticed {time.monotonic() - began:.0f} s after the sound card hung")
+    wait_for(lambda: "stuck" not in machine.show("StatusText"), 5, "a status that is well")
+    time.sleep(75)  # longer than the watchdog of the unit is patient
     amplifier.thaw()
-    wait_for(lambda: machine.show("ActiveState") == "active" and machine.show("MainPID") != pid, 30, "the new one")
-    seconds, _ = says(machine, amplifier, SAY.replace("洗濯", "二度目の洗濯"))
+    wait_for(lambda: any("'default' answers again" in line for line in machine.journal(cursor)), 60, "the answer")
+    seconds, _ = says(machine, amplifier, SAY.replace("洗濯", "二度目の洗濯"), timeout=60)
     assert seconds > 1.0
+    assert (machine.show("MainPID"), machine.show("NRestarts")) == (pid, "0")
+    assert not any("Watchdog timeout" in line for line in machine.journal(cursor))
 
 
 def test_a_process_that_is_stopped_is_restarted(machine, amplifier):
-    # A shorter watchdog than the unit's 60 s, which the test before has shown.
+    # A shorter watchdog than the unit's 60 s.
     drop_in = "/run/systemd/system/asagoe.service.d"
     machine.run(f"mkdir -p {drop_in}; printf '[Service]\\nWatchdogSec=15\\n' >{drop_in}/quick.conf")
     machine.run("systemctl daemon-reload; systemctl restart asagoe")
@@ -224,8 +221,14 @@ def test_a_process_that_is_stopped_is_restarted(machine, amplifier):
     machine.run("systemctl kill --kill-whom=main -s STOP asagoe")
     wait_for(lambda: int(machine.show("NRestarts")) == restarts + 1, 100, "the restart")
     print(f"\nrestarted {time.monotonic() - began:.0f} s after SIGSTOP")
-    assert any("Fatal Python error: Aborted" in line for line in machine.journal(cursor))
+    lines = machine.journal(cursor)
+    assert any("Watchdog timeout" in line for line in lines)
+    stacks = "\n".join(lines).partition("Fatal Python error: Aborted")[2]
+    assert 'base_events.py", line' in stacks or 'selectors.py", line' in stacks, stacks
+    print("\n".join(lines[lines.index("Fatal Python error: Aborted") :][:14]))
     wait_for(lambda: machine.show("ActiveState") == "active", 30, "the new one")
+    seconds, _ = says(machine, amplifier, SAY.replace("洗濯", "三度目の洗濯"))
+    assert seconds > 1.0
     machine.run(f"rm -r {drop_in}; systemctl daemon-reload; systemctl restart asagoe")
 
 
