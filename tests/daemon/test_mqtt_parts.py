@@ -179,9 +179,9 @@ def test_refusals(code, words):
     assert words in refusal(code, "x", "b:1", "me")
 
 
-def test_a_session_that_was_taken_over_is_told_by_the_reason_code(caplog):
-    broker = PahoBroker(
-        broker_address(MqttConfig(url="mqtt://127.0.0.1:1")),
+def unconnected(address):
+    return PahoBroker(
+        address,
         client_id="me",
         topics=[],
         will=Will("t", "offline"),
@@ -190,6 +190,10 @@ def test_a_session_that_was_taken_over_is_told_by_the_reason_code(caplog):
         on_message=lambda _: None,
         on_connection=lambda _: None,
     )
+
+
+def test_a_session_that_was_taken_over_is_told_by_the_reason_code(caplog):
+    broker = unconnected(broker_address(MqttConfig(url="mqtt://127.0.0.1:1")))
 
     class Client:
         def reconnect_delay_set(self, first, longest):
@@ -262,16 +266,7 @@ def test_the_heartbeat_tells_how_long_the_way_held_back_what_arrives():
 )
 def test_a_refusal_is_told_once_also_where_its_alert_is_lost_with_the_connection(alerts, caplog):
     async def attempts():
-        broker = PahoBroker(
-            Address("127.0.0.1", 8883, tls=ssl.create_default_context()),
-            client_id="x",
-            topics=[],
-            will=Will("w", ""),
-            session_expiry=0,
-            keepalive=60,
-            on_message=lambda _: None,
-            on_connection=lambda _: None,
-        )
+        broker = unconnected(Address("127.0.0.1", 8883, tls=ssl.create_default_context()))
         broker._client = client = object()
         for alert in alerts:
             broker._no_answer(client, hung_up=True, alert=alert)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import EngineError, VoiceNotAvailableError
@@ -15,19 +13,10 @@ from engine.voices.style_bert_vits2.layout import ONNX_BERT, ONNX_SPEAKERS, TOKE
 from engine.voices.style_bert_vits2.model_folder import StyleVectors, read_config
 from engine.voices.style_bert_vits2.pytorch.family import TorchVoices
 from engine.voices.style_bert_vits2.runtime.bert import OnnxBert
-from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
+from engine.voices.style_bert_vits2.shared_bert import Shared, SharedBerts
 from engine.voices.style_bert_vits2.voice import StyleBertVits2Voice
 
 _GRAPHS = ("synthesizer.onnx", "synthesizer_q8.onnx")
-
-
-@dataclass
-class _Shared:
-    """BERT with the number of voices that use it."""
-
-    tokenizer: CharacterTokenizer
-    bert: OnnxBert
-    users: int = 0
 
 
 class StyleBertVits2Family:
@@ -36,8 +25,7 @@ class StyleBertVits2Family:
     name = "style_bert_vits2"
 
     def __init__(self) -> None:
-        self._shared: dict[tuple[Path, Path], _Shared] = {}
-        self._lock = threading.Lock()
+        self._berts: SharedBerts[OnnxBert] = SharedBerts()
         self._torch = TorchVoices()
 
     def load(self, model: str, context: LoadContext) -> Voice:
@@ -70,23 +58,10 @@ class StyleBertVits2Family:
             release()
             raise
 
-    def _acquire(self, source: Source, cache: Path) -> tuple[_Shared, Callable[[], None]]:
+    def _acquire(self, source: Source, cache: Path) -> tuple[Shared[OnnxBert], Callable[[], None]]:
         """BERT of a source, and what gives it back."""
-        key = (source.fetch(TOKENIZER).resolve(), source.fetch(ONNX_BERT).resolve())
-        with self._lock:
-            if key not in self._shared:
-                tokenizer, bert = key
-                self._shared[key] = _Shared(CharacterTokenizer.load(tokenizer), OnnxBert(bert, cache))
-            self._shared[key].users += 1
-            return self._shared[key], lambda: self._release(key)
-
-    def _release(self, key: tuple[Path, Path]) -> None:
-        with self._lock:
-            shared = self._shared[key]
-            shared.users -= 1
-            if not shared.users:
-                del self._shared[key]
-                shared.bert.close()
+        tokenizer, bert = source.fetch(TOKENIZER).resolve(), source.fetch(ONNX_BERT).resolve()
+        return self._berts.acquire((tokenizer, bert), tokenizer, lambda: OnnxBert(bert, cache))
 
 
 def graph_of(folder: Path) -> Path:

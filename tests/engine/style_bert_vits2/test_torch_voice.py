@@ -229,7 +229,7 @@ def test_a_broken_voice_gives_its_bert_back(context: LoadContext):
     voices = torch_family.TorchVoices()
     with pytest.raises(VoiceNotAvailableError, match=r"style_vectors\.npy"):
         voices.load(VOICE, context)
-    assert not voices._shared
+    assert not voices._berts._shared
 
 
 def test_the_newest_weights_are_taken(folder: Path):

@@ -17,6 +17,7 @@ from engine.errors import VoiceNotAvailableError
 from engine.sources import parse_source
 from engine.sources.store import open_tree
 from engine.voices.style_bert_vits2.backend import Controls, SeededNoise
+from engine.voices.style_bert_vits2.graphs import prepare
 from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
 from engine.voices.style_bert_vits2.graphs.file import load_model, save_model
 from engine.voices.style_bert_vits2.graphs.prepare import open_synthesizer
@@ -386,3 +387,10 @@ def test_a_quantised_convolution_is_off_by_its_steps(tmp_path, numbers):
     step = float(bounds["y"].scale)
     assert np.abs(quick - exact).max() < 1.5 * step
     assert np.abs(quick[0, 2] - 2).max() <= step
+
+
+def test_no_decoder_in_rows_is_made_where_a_tuned_one_takes_its_place(graph, cache, monkeypatch):
+    for made in (cache / "style_bert_vits2" / "prepared").glob("*-rows*"):
+        shutil.rmtree(made)
+    monkeypatch.setattr(prepare, "quick_decoder", None)  # would fail if it were called
+    assert is_tuned(opened(graph, cache))

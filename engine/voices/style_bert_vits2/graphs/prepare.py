@@ -67,7 +67,7 @@ def open_synthesizer(
         try:
             return _first_good(
                 choice,
-                quick_decoder(path.parent / PARTS[2], content, cache),
+                lambda: quick_decoder(path.parent / PARTS[2], content, cache),
                 lambda chosen: PartedSynthesizer(
                     path.parent, content[:24], CONVERTED_NAMES, margin=margin, instead=chosen
                 ),
@@ -85,7 +85,7 @@ def open_synthesizer(
         build=lambda work: _build(path, work, margin),
         opened=lambda folder: _first_good(
             choice,
-            quick_decoder(folder / PARTS[2], content, cache),
+            lambda: quick_decoder(folder / PARTS[2], content, cache),
             lambda chosen: _opened(folder, facts_of(folder), content[:24], instead=chosen),
         ),
         loss="its speech is not reproducible",
@@ -94,26 +94,31 @@ def open_synthesizer(
 
 
 def _first_good(
-    tuned: Substitutes | None, quick: Substitutes | None, opened: Callable[[Substitutes | None], PartedSynthesizer]
+    tuned: Substitutes | None,
+    quick: Callable[[], Substitutes | None],
+    opened: Callable[[Substitutes | None], PartedSynthesizer],
 ) -> PartedSynthesizer:
-    """The network with the tuned parts, or in float32 where they cannot be used; with its quick decoder if it can."""
+    """The network with the tuned parts, or in float32 where they cannot be used; with its quick decoder if it can.
+
+    The quick decoder is made only where no tuned one takes its place.
+    """
     if tuned is not None:
         try:
-            return opened(_both(tuned, quick))
+            return opened(tuned if PARTS[2] in tuned.graphs else _both(tuned, quick()))
         except (EngineError, OSError, LookupError, ValueError) as error:
             folders = ", ".join(sorted({str(graph.parent) for graph in tuned.graphs.values()}))
             _log.warning("What was tuned in %s is damaged (%s); float32 is used. Tune the voice again.", folders, error)
-    if quick is not None:
+    decoder = quick()
+    if decoder is not None:
         try:
-            return opened(quick)
+            return opened(decoder)
         except (EngineError, OSError, LookupError, ValueError) as error:
-            forget(quick.graphs[PARTS[2]].parent, error)
+            forget(decoder.graphs[PARTS[2]].parent, error)
     return opened(None)
 
 
 def _both(tuned: Substitutes, quick: Substitutes | None) -> Substitutes:
-    """What was tuned, and the quick decoder where that was not."""
-    if quick is None or not quick.graphs.keys() - tuned.graphs.keys():
+    if quick is None:
         return tuned
     return Substitutes({**quick.graphs, **tuned.graphs}, f"{tuned.variant} {quick.variant}")
 

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, VoiceNotAvailableError
 from engine.voices.base import LoadContext, Voice
 from engine.voices.style_bert_vits2.layout import TOKENIZER, TORCH_BERT, TORCH_SPEAKERS
 from engine.voices.style_bert_vits2.pytorch.install import require
-from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
+from engine.voices.style_bert_vits2.shared_bert import SharedBerts
 
 if TYPE_CHECKING:
-    from engine.voices.style_bert_vits2.pytorch import voice as torch_voice
     from engine.voices.style_bert_vits2.pytorch.bert import TorchBert
-
-_Key = tuple[Path, Path, str]
-
-
-@dataclass
-class _Shared:
-    tokenizer: CharacterTokenizer
-    bert: TorchBert
-    users: int = 0
 
 
 class TorchVoices:
     """Loads voices; a BERT is loaded once for each device and freed with its last voice."""
 
     def __init__(self) -> None:
-        self._shared: dict[_Key, _Shared] = {}
-        self._lock = threading.Lock()
+        self._berts: SharedBerts[TorchBert] = SharedBerts()
 
     def load(self, model: str, context: LoadContext) -> Voice:
         """Load the voice of that name from the context's source, on the context's device.
@@ -49,8 +35,10 @@ class TorchVoices:
         settings = torch_voice.TorchSettings(context.device, compile=context.compile, warm_up=context.device != "cpu")
         cache = context.cache / "style_bert_vits2"
         folder = context.source.fetch(f"{TORCH_SPEAKERS}/{model}")
-        key = (context.source.fetch(TOKENIZER).resolve(), context.source.fetch(TORCH_BERT).resolve(), context.device)
-        shared = self._acquire(key, cache, settings)
+        tokenizer, bert = context.source.fetch(TOKENIZER).resolve(), context.source.fetch(TORCH_BERT).resolve()
+        shared, release = self._berts.acquire(
+            (tokenizer, bert, context.device), tokenizer, lambda: torch_voice.load_bert(bert, cache, settings)
+        )
         try:
             return torch_voice.load_voice(
                 folder,
@@ -59,27 +47,8 @@ class TorchVoices:
                 text=context.text,
                 cache=cache,
                 settings=settings,
-                on_close=lambda: self._release(key),
+                on_close=release,
             )
         except EngineError:
-            self._release(key)
+            release()
             raise
-
-    def _acquire(self, key: _Key, cache: Path, settings: torch_voice.TorchSettings) -> _Shared:
-        from engine.voices.style_bert_vits2.pytorch import voice as torch_voice  # noqa: PLC0415
-
-        tokenizer, bert, _ = key
-        with self._lock:
-            if key not in self._shared:
-                loaded = torch_voice.load_bert(bert, cache, settings)
-                self._shared[key] = _Shared(CharacterTokenizer.load(tokenizer), loaded)
-            self._shared[key].users += 1
-            return self._shared[key]
-
-    def _release(self, key: _Key) -> None:
-        with self._lock:
-            shared = self._shared[key]
-            shared.users -= 1
-            if not shared.users:
-                del self._shared[key]
-                shared.bert.close()
