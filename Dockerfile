@@ -4,6 +4,7 @@
 #   docker buildx build --platform linux/amd64,linux/arm64 -t asagoe .   for several
 #   docker build -t asagoe --build-arg VOICES=my-voices.yaml --secret id=hf-token,src=token .
 #   docker build -t asagoe:cuda --target cuda .                          with PyTorch for CUDA (x86-64)
+#                                                                        (VOICES and secrets as above)
 #
 # How it is run, and how it sounds: docs/docker.md.
 
@@ -39,12 +40,18 @@ COPY config config
 COPY systemd systemd
 RUN /opt/asagoe/bin/pip install --no-cache-dir --disable-pip-version-check -c requirements.lock ".[${EXTRAS}]"
 
-FROM build AS slim
 # No service needs the installers, nor the tests and the C headers of its libraries.
-RUN /opt/asagoe/bin/pip uninstall --yes --quiet setuptools pip \
- && cd /opt/asagoe/lib/python3*/site-packages \
- && rm -rf onnx/backend/test numpy/*/tests numpy/tests numpy/_core/include onnxruntime/transformers \
-      onnxruntime/tools onnxruntime/quantization onnxruntime/datasets pip setuptools
+FROM build AS slim
+COPY docker/slim /usr/local/bin/
+RUN slim /opt/asagoe
+
+# The same, with PyTorch for CUDA.
+FROM build AS cuda-slim
+ARG PIP_FIND_LINKS= PIP_NO_INDEX= TORCH=torch>=2.9,<3
+RUN /opt/asagoe/bin/pip install --no-cache-dir --disable-pip-version-check -c requirements.lock \
+      "${TORCH}" 'transformers>=5,<6' 'safetensors>=0.5'
+COPY docker/slim /usr/local/bin/
+RUN slim /opt/asagoe
 
 # How it runs; the same for all images.
 FROM base AS settings
@@ -66,27 +73,30 @@ CMD ["run"]
 FROM settings AS without-voices
 COPY --from=slim /opt/asagoe /opt/asagoe
 
-# Voices of a configuration (its `speakers`), fetched once, here, and loaded once, so that their graphs are prepared too.
-# Tokens are secrets of the build: they are in none of the layers.
+# Voices of a configuration (its `speakers`), fetched once, here. Tokens are secrets of the build: they are in no layer.
 FROM without-voices AS voices
 ARG VOICES=docker/asagoe.yaml
 COPY ${VOICES} /tmp/voices.yaml
+COPY docker/build-in-voices /usr/local/bin/
 # For a hub or a bucket of one's own.
 ARG HF_ENDPOINT= AWS_ENDPOINT_URL_S3=
 USER root
 RUN --mount=type=secret,id=hf-token --mount=type=secret,id=s3-credentials \
     CREDENTIALS_DIRECTORY=/run/secrets AWS_SHARED_CREDENTIALS_FILE=/run/secrets/s3-credentials \
-    asagoe voices download --config /tmp/voices.yaml \
- && asagoe voices list --config /tmp/voices.yaml \
- && chmod -R a+rX /voices && find /voices -type d \( -name prepared -o -name tuned -o -name hashes \) -exec chmod 1777 {} +
+    build-in-voices /tmp/voices.yaml cpu
+
+# Beside the voices for CUDA those for the processor: where the device is gone one day, the house still hears its voices.
+FROM voices AS cuda-voices
+ARG HF_ENDPOINT= AWS_ENDPOINT_URL_S3=
+RUN --mount=type=secret,id=hf-token --mount=type=secret,id=s3-credentials \
+    CREDENTIALS_DIRECTORY=/run/secrets AWS_SHARED_CREDENTIALS_FILE=/run/secrets/s3-credentials \
+    build-in-voices /tmp/voices.yaml cuda
 
 FROM settings AS cuda
-COPY --from=build /opt/asagoe /opt/asagoe
-ARG PIP_FIND_LINKS= PIP_NO_INDEX= TORCH=torch>=2.9,<3
+COPY --from=cuda-slim /opt/asagoe /opt/asagoe
+COPY --from=cuda-voices /voices /voices
 USER root
-COPY requirements.lock /tmp/
-RUN /opt/asagoe/bin/pip install --no-cache-dir --disable-pip-version-check -c /tmp/requirements.lock \
-      "${TORCH}" 'transformers>=5,<6' 'safetensors>=0.5' && rm /tmp/requirements.lock
+RUN chmod 1777 /voices
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER asagoe
 

@@ -26,6 +26,7 @@ class Health:
         speakers: those that are ready, by name.
         problems: why others are not.
         audio: where sound goes.
+        compute: the device that neural voices are computed on, and what is wrong with the configured one.
         counters: what happened so far.
         mqtt: how the connection to the broker is.
     """
@@ -38,6 +39,7 @@ class Health:
         problems: Callable[[], Mapping[str, str]],
         audio: Callable[[], Mapping[str, Any]],
         counters: Callable[[], Mapping[str, int]],
+        compute: Callable[[], Mapping[str, Any]] = dict,
         mqtt: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self._clock = clock
@@ -46,6 +48,7 @@ class Health:
         self._problems = problems
         self._audio = audio
         self._counters = counters
+        self._compute = compute
         self._mqtt = mqtt
         self._last_error: tuple[datetime, Event] | None = None
 
@@ -75,6 +78,7 @@ class Health:
             "threads": threading.active_count(),
             "speakers": ready | missing,
             "audio": dict(self._audio()),
+            "compute": dict(self._compute()),
             "counters": dict(self._counters()),
             "mqtt": dict(self._mqtt()),
             "last_error": error

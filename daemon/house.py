@@ -90,6 +90,7 @@ class House:
         self.bus.listen(self.history.on_event)
         self.bus.listen(self.feed.on_event)
         self.audio: dict[str, Any] = {"sink": None, "audible": None, "problem": None}
+        self.compute: dict[str, Any] = {"device": "cpu", "problem": None}
         self.broker: Broker | None = None
         self.render_server: RenderServer | None = None
         self.remote: RemoteRenderer | None = None
@@ -120,9 +121,10 @@ class House:
     def summary(self) -> str:
         """One line for people."""
         return summary(
-            speakers=list(self.tts.speakers),
+            speakers=[name for name in self.tts.speakers if name in self.config.speakers],
             problems=self.speakers.problems,
             audio=self.audio,
+            compute=self.compute,
             connected=None if self.broker is None else self.broker.connected,
             clock_is_set=self.scheduler.clock_is_set,
             upcoming=self.scheduler.next,

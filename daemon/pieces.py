@@ -10,7 +10,15 @@ from daemon.announcement import Announcement, Clip
 from daemon.chimes import NONE, load_chime
 from daemon.playback import Piece
 from daemon.renderer import Job, Renderer, Rendering
-from engine import Audio, VoiceNotAvailableError
+from engine import (
+    Audio,
+    BadRequestError,
+    CancelledSpeechError,
+    DeadlineExceededError,
+    EngineError,
+    Speaker,
+    VoiceNotAvailableError,
+)
 from engine.audio import concatenate
 
 _log = logging.getLogger("asagoe.announcer")
@@ -49,7 +57,7 @@ async def pieces_of(
         on_replaced: told of the job that goes on, when the speaker is not there any more.
 
     Raises:
-        EngineError: a sentence cannot be spoken.
+        EngineError: a sentence cannot be spoken, by no speaker.
     """
     segments = job.plan.segments
     total = announcement.repeat * len(segments)
@@ -57,13 +65,10 @@ async def pieces_of(
     if chime is not None:
         yield Piece(_padded(chime, after=CHIME_GAP), CHIME)
     for index in range(resume_at, total):
-        try:
-            rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
-        except VoiceNotAvailableError:  # the speaker was replaced meanwhile: go on with the one that there is now
-            job = await renderer.plan(announcement, ahead=ahead)
+        able, rendering = await _rendered(announcement, job, renderer, index, ahead=ahead)
+        if able is not job:
+            job, segments = able, able.plan.segments
             on_replaced(job)
-            segments = job.plan.segments
-            rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
         on_rendered(rendering)
         pause = rendering.spoken.pause if index < total - 1 else 0.0
         if (index + 1) % len(segments) in job.starts and index < total - 1:
@@ -72,6 +77,34 @@ async def pieces_of(
     chime = await _chime(announcement.end_chime, chime_rate)
     if chime is not None:
         yield Piece(_padded(chime, before=CHIME_GAP), total)
+
+
+async def _rendered(
+    announcement: Announcement, job: Job, renderer: Renderer, index: int, *, ahead: bool
+) -> tuple[Job, Rendering]:
+    """A sentence, and the job that goes on: another speaker's where this one fails or was replaced meanwhile.
+
+    Heard in another voice is better than not heard.
+    """
+    failed: list[Speaker] = []
+    first: EngineError | MemoryError | None = None
+    while True:
+        segments = job.plan.segments
+        try:
+            return job, await renderer.render(job, segments[index % len(segments)], ahead=ahead)
+        except (BadRequestError, CancelledSpeechError, DeadlineExceededError):
+            raise
+        except (EngineError, MemoryError) as error:
+            first = first or error
+            failed.append(job.speaker)
+            try:
+                following = await renderer.plan(announcement, ahead=ahead, without=failed)
+            except VoiceNotAvailableError:
+                raise first from None
+            name, other = job.speaker.name, following.speaker.name
+            if other != name:
+                _log.warning("speaker %s failed at %s, %s goes on: %s", name, announcement.id, other, error)
+            job = following
 
 
 async def pieces_of_clip(clip: Clip, resume_at: int) -> AsyncIterator[Piece]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -130,17 +130,18 @@ class Renderer:
         """Whether no thread has been at a single sentence for longer than any sentence takes."""
         return all(time.monotonic() - begun < STUCK_AFTER for begun in list(self._begun.values()))
 
-    async def plan(self, announcement: Announcement, *, ahead: bool = False) -> Job:
+    async def plan(self, announcement: Announcement, *, ahead: bool = False, without: Collection[Speaker] = ()) -> Job:
         """Choose the speaker and cut the text.
 
         Args:
             announcement: what will be said.
             ahead: nobody waits for it yet: behind everything that is more urgent.
+            without: speakers that have failed at it.
 
         Raises:
             EngineError: the text or an option cannot be spoken, or no speaker is ready.
         """
-        return await self._in_lane(ahead, lambda: self._plan(announcement))
+        return await self._in_lane(ahead, lambda: self._plan(announcement, without))
 
     async def render(self, job: Job, segment: Segment, *, ahead: bool = False) -> Rendering:
         """The sound of one sentence; what is rendered ahead lets the engine's other work go first.
@@ -203,8 +204,8 @@ class Renderer:
         self._urgent.shutdown(wait=False, cancel_futures=True)
         self._ahead.shutdown(wait=False, cancel_futures=True)
 
-    def _plan(self, announcement: Announcement) -> Job:
-        speaker, options, instead_of = self._chosen(announcement.speaker, announcement.options)
+    def _plan(self, announcement: Announcement, without: Collection[Speaker]) -> Job:
+        speaker, options, instead_of = self._chosen(announcement.speaker, announcement.options, without)
         if announcement.speaker is None and "style" not in options and instead_of is None:
             style = self.default_style()
             if style is not None and style in speaker.styles:
@@ -212,10 +213,12 @@ class Renderer:
         plan, starts = _plan_of(speaker, announcement, options)
         return Job(speaker, plan, instead_of, starts)
 
-    def _chosen(self, name: str | None, options: Mapping[str, Any]) -> tuple[Speaker, dict[str, Any], str | None]:
+    def _chosen(
+        self, name: str | None, options: Mapping[str, Any], without: Collection[Speaker] = ()
+    ) -> tuple[Speaker, dict[str, Any], str | None]:
         """The speaker, the options that it takes, and whom it stands in for."""
         asked = name or self._default
-        speaker, substitute = self._speaker(asked)
+        speaker, substitute = self._speaker(asked, without)
         own = dict(options)
         if substitute:  # it may have other styles and fewer options; what it has not, it goes without
             own = {k: v for k, v in own.items() if k in speaker.options and k != "style"}
@@ -228,8 +231,8 @@ class Renderer:
             raise VoiceNotAvailableError(message)
         return Job(own[name], own[name].plan(text, **options))
 
-    def _speaker(self, name: str) -> tuple[Speaker, bool]:
-        speakers = self.speakers
+    def _speaker(self, name: str, without: Collection[Speaker]) -> tuple[Speaker, bool]:
+        speakers = {known: speaker for known, speaker in self.speakers.items() if speaker not in without}
         if name in speakers:
             return speakers[name], False
         for other in (self._default, EMBEDDED, *speakers):

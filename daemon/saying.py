@@ -218,21 +218,19 @@ class Saying:
         await playback.started.wait()
         if self.timings.first_sample is None:
             self.timings.first_sample = playback.first_sample
-        details: dict[str, Any] = {"speaker": _speaker(job)}
+        details = _voice(job)
         start_at, first = self.announcement.start_at, playback.first_sample
         if start_at is not None and first is not None and not self.item.interruptions:
             details["late_ms"] = round((first - start_at) * 1000, 1)
         if self.item.interruptions:
             details["resumed_at"] = self.item.resume_at
-        if isinstance(job, Job) and job.instead_of is not None:
-            details["instead_of"] = job.instead_of
         self._on_started(details)
 
     def _said(self, outcome: Outcome, job: Job | Clip) -> Said:
         self.timings.ended = outcome.ended
         if self.timings.first_sample is None:
             self.timings.first_sample = outcome.first_sample
-        details: dict[str, Any] = {"speaker": _speaker(job), "sink": outcome.sink, "audible": outcome.audible}
+        details = _voice(job) | {"sink": outcome.sink, "audible": outcome.audible}
         if isinstance(job, Job) and job.plan.dropped:
             details["unread"] = [{"text": d.text, "reason": d.reason} for d in job.plan.dropped]
         return Said(outcome.finished, self._resume_at(max(outcome.index or 0, 0)), details)
@@ -249,8 +247,11 @@ class Saying:
             self._playback.stop()
 
 
-def _speaker(job: Job | Clip) -> str:
-    return job.speaker if isinstance(job, Clip) else job.speaker.name
+def _voice(job: Job | Clip) -> dict[str, Any]:
+    """Who speaks, and for whom where it is another."""
+    if isinstance(job, Clip):
+        return {"speaker": job.speaker}
+    return {"speaker": job.speaker.name} | ({} if job.instead_of is None else {"instead_of": job.instead_of})
 
 
 def _end_with(playback: Playback, feeding: asyncio.Task[None]) -> None:

@@ -63,14 +63,18 @@ class SpeakerKeeper:
         await asyncio.to_thread(self._declare, config)
         self._unload_after = {name: after for name in config.own_speakers if (after := config.unloads_after(name))}
         failures = await self._prepare()
-        # It stands in for what is missing, also for one that cannot be loaded again some day: it costs little.
-        if (failures or config.remote_speakers or self._unload_after) and EMBEDDED not in self._tts.speakers:
+        # It stands in for what is missing, and for one that fails some day: it costs 10 ms and a megabyte.
+        wanted = failures or config.remote_speakers or self._unload_after
+        if EMBEDDED not in self._tts.speakers and (wanted or not self._has_embedded()):
             self._tts.load(EMBEDDED, source="openjtalk:mei")
             failures = await self._prepare()
         if not self._tts.speakers:
             raise PrepareError(failures)
         self._note({name: str(error) for name, error in failures.items() if name in config.speakers})
         self._changed.set()
+
+    def _has_embedded(self) -> bool:
+        return any(speaker.family == "openjtalk" for speaker in self._tts.speakers.values())
 
     def _declare(self, config: Config) -> None:
         """Off the loop: a speaker that is replaced first finishes the sentence that it is at."""

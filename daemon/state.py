@@ -109,6 +109,7 @@ def summary(
     speakers: Sequence[str],
     problems: Mapping[str, str],
     audio: Mapping[str, Any],
+    compute: Mapping[str, Any],
     connected: bool | None,
     clock_is_set: bool,
     upcoming: Occurrence | None,
@@ -120,6 +121,7 @@ def summary(
         speakers: those that are ready.
         problems: why others are not.
         audio: where sound goes, and what is wrong with it.
+        compute: the device of neural voices, and what is wrong with the configured one.
         connected: whether the broker is there; None without one.
         clock_is_set: whether the wall clock can be right.
         upcoming: what is due next.
@@ -128,6 +130,8 @@ def summary(
     parts = [f"{len(speakers)} speaker(s)"]
     if problems:
         parts.append(f"waiting for speaker {', '.join(problems)}")
+    if compute["problem"]:
+        parts.append(f"voices are computed on {compute['device']}, not as configured")
     if audio["problem"]:
         parts.append(f"sound goes to {audio['sink']} ({audio['problem']})")
     elif audio["sink"]:

@@ -20,6 +20,7 @@ from engine._version import __version__
 
 if TYPE_CHECKING:
     from engine.audio import Audio, PhonemeTiming
+    from engine.device import check_device
     from engine.errors import (
         BadRequestError,
         CacheError,
@@ -51,6 +52,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 _HOME = {
     "Audio": "engine.audio",
     "PhonemeTiming": "engine.audio",
+    "check_device": "engine.device",
     "BadRequestError": "engine.errors",
     "CacheError": "engine.errors",
     "CancelledSpeechError": "engine.errors",
@@ -112,6 +114,7 @@ __all__ = [
     "VoiceNotAvailableError",
     "Word",
     "__version__",
+    "check_device",
     "load_dictionary",
 ]
 

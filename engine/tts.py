@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any, Self
 
 from platformdirs import user_cache_path
 
+from engine.device import checked_device
 from engine.errors import DictionaryError, EngineError, InvalidOptionError, PrepareError, UnknownSpeakerError
 from engine.forking import renewed_after_fork
 from engine.memory import trim
@@ -70,7 +70,7 @@ class TTS:
         mirrors: Mapping[str, Sequence[str]] | None = None,
         compile: bool = False,  # noqa: A002 - the word of PyTorch
     ) -> None:
-        _checked_device(device)
+        checked_device(device)
         if compile and device == "cpu":
             message = "compile is for CUDA devices: on the processor voices run on ONNX Runtime; leave it out"
             raise InvalidOptionError(message)
@@ -163,7 +163,7 @@ class TTS:
             InvalidOptionError: the device is none.
             PrepareError: names the speakers that cannot be had; those of all others are in the cache.
         """
-        device = _checked_device(self._device if device is None else device)
+        device = checked_device(self._device if device is None else device)
         failures: dict[str, EngineError] = {}
         with self._lock:
             specs = dict(self._specs)
@@ -309,13 +309,6 @@ class TTS:
 
     def _mirrors_of(self, source: str) -> Sequence[str]:
         return self._mirrors.get(source, ())
-
-
-def _checked_device(device: str) -> str:
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-        message = f"device must be cpu, cuda or cuda:N, got {device!r}"
-        raise InvalidOptionError(message)
-    return device
 
 
 class _Speakers(dict[str, Speaker]):

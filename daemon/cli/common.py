@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Column, Table
 
+from daemon.compute import usable_device
 from daemon.config import Config, ConfigError, find_config, load_config
 
 # Texts of the house hold brackets and colons: no markup, no names of emoji.
@@ -26,6 +27,14 @@ def read_config(explicit: Path | None, *, with_words: bool = True) -> tuple[Conf
         count = len(error.problems)
         err.print(f"{count} error{'s' if count > 1 else ''} in {path}", markup=False)
         sys.exit(78)
+
+
+def device_for(config: Config) -> str:
+    """What to compute voices on; says so where it is not what the configuration wants."""
+    device, problem = usable_device(config.compute_device)
+    if problem is not None:
+        err.print(f"voices are computed on the processor: {problem}", style="yellow")
+    return device
 
 
 def printable(text: str) -> str:

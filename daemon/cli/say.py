@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from daemon.cli.common import err, fail, out, printable, read_config, text_or_stdin
+from daemon.cli.common import device_for, err, fail, out, printable, read_config, text_or_stdin
 from daemon.config import Config
 from daemon.errors import DaemonError, PlaybackError
 from daemon.folders import recordings_folder
@@ -40,7 +40,7 @@ def say_text(
         return fail(f"the speech of {name} is made by node {node}; use asagoe announce, or another speaker")
     chosen = config.speakers[name]
     try:
-        with TTS(config.compute_device) as tts:
+        with TTS(device_for(config)) as tts:
             tts.use_dictionary(config.words)
             tts.load(name, source=chosen.source, voice=chosen.name, **chosen.defaults()).prepare()
             ready = tts.speakers[name]

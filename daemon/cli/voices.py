@@ -14,7 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from daemon.cli.common import err, fail, out, read_config
+from daemon.cli.common import device_for, err, fail, out, read_config
 from daemon.cli.voices_tune import precision_of, tune_voice
 from daemon.config import Config
 from engine import TTS, EngineError, PrepareError, Speaker
@@ -61,7 +61,7 @@ class SpeakerFacts:
 def list_speakers(explicit: Path | None, *, as_json: bool) -> int:
     """Load all configured speakers and print what they are; returns the exit code: 1 if one is not available."""
     config, _ = read_config(explicit)
-    with TTS(config.compute_device) as tts, _steps() as step:
+    with TTS(device_for(config)) as tts, _steps() as step:
         speakers = list(_facts(tts, config, step))
     if as_json:
         for facts in speakers:

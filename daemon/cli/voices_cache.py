@@ -32,7 +32,12 @@ def download(
     speakers: Annotated[list[str] | None, typer.Argument(help="Only these speakers of the configuration.")] = None,
     source: Annotated[str | None, typer.Option(help="Not from the configuration: this source.")] = None,
     name: Annotated[list[str] | None, typer.Option(help="Names of voices at --source.")] = None,
-    device: Annotated[str, typer.Option(help="That will speak: cpu, cuda or cuda:N.")] = "cpu",
+    device: Annotated[
+        str | None,
+        typer.Option(
+            help="That will speak: cpu, cuda or cuda:N; default: that of the configuration.", show_default=False
+        ),
+    ] = None,
     config: _ConfigOption = None,
 ) -> None:
     """Fetch what the configured speakers need; afterwards they start without a network."""
@@ -85,7 +90,7 @@ def publish(
 
 
 def download_voices(
-    explicit: Path | None, speakers: Sequence[str], source: str | None, names: Sequence[str], device: str
+    explicit: Path | None, speakers: Sequence[str], source: str | None, names: Sequence[str], device: str | None
 ) -> int:
     """Fetch voices; returns the exit code."""
     from daemon.cli.common import fail, out, read_config
@@ -95,7 +100,7 @@ def download_voices(
         return fail("--source and --name go together: where from, and which voices")
     try:
         if source:
-            tts = TTS(device)
+            tts = TTS(device or "cpu")
             for voice in names:
                 tts.load(voice, source=source)
         else:
@@ -103,7 +108,7 @@ def download_voices(
             unknown = [speaker for speaker in speakers if speaker not in config.own_speakers]
             if unknown:
                 return fail(f"there is no speaker {unknown[0]!r}; there are {', '.join(config.own_speakers)}")
-            tts = TTS(device, mirrors=config.mirrors)
+            tts = TTS(device or config.compute_device, mirrors=config.mirrors)
             for speaker in speakers or config.own_speakers:
                 chosen = config.speakers[speaker]
                 tts.load(speaker, source=chosen.source, voice=chosen.name)

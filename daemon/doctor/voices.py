@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from daemon.compute import CPU, usable_device
 from daemon.doctor.findings import Finding, Patient, fail, ok, warn
 from daemon.folders import cache_root
 from engine import TTS, EngineError
@@ -18,6 +19,14 @@ def check_voices(patient: Patient) -> Iterator[Finding]:
     if patient.config is None:
         return
     config = patient.config
+    device, problem = usable_device(config.compute_device)
+    if problem is not None:
+        yield warn(
+            f"voices are computed on the processor: {problem}",
+            "mend that and restart the service; asagoe voices download --device cpu fetches what the processor needs",
+        )
+    elif device != CPU:
+        yield ok(f"voices are computed on {device}")
     for name, speaker in config.speakers.items():
         try:
             source = parse_source(speaker.source)
@@ -25,7 +34,7 @@ def check_voices(patient: Patient) -> Iterator[Finding]:
             if tree is None:
                 yield _speaks(name, speaker.source)
                 continue
-            for folder in folders(source, speaker.name or name, config.compute_device):
+            for folder in folders(source, speaker.name or name, device):
                 tree.fetch(folder)
         except EngineError as error:
             yield warn(

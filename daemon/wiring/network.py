@@ -30,6 +30,7 @@ async def start_mqtt(house: House, stack: AsyncExitStack) -> None:
         speakers=lambda: house.renderer.speakers,
         problems=lambda: house.problems,
         audio=lambda: house.audio,
+        compute=lambda: house.compute,
         counters=lambda: house.announcer.counters,
         mqtt=lambda: house.gateway.report(),  # noqa: PLW0108 - it is made below
     )

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from daemon.announcer import Announcer
+from daemon.compute import usable_device
 from daemon.config import AudioConfig
 from daemon.folders import phrase_folder
 from daemon.house import House
@@ -36,7 +37,11 @@ SOUND_TIMEOUT = 8.0
 async def start_voices(house: House, stack: AsyncExitStack) -> None:
     """Load what the cache holds; the rest follows in ``start_fetching``."""
     house.notifier.status(f"loading voices: {', '.join(house.config.speakers)}")
-    house.tts = tts = TTS(house.config.compute_device, mirrors=house.config.mirrors)
+    device, problem = await asyncio.to_thread(usable_device, house.config.compute_device)
+    if problem:
+        _log.warning("voices are computed on the processor until the next start: %s", problem)
+    house.compute = {"device": device, "problem": problem}
+    house.tts = tts = TTS(device, mirrors=house.config.mirrors)
     stack.callback(tts.close)
     try:
         await asyncio.to_thread(tts.use_dictionary, house.config.words)

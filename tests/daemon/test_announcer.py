@@ -6,8 +6,9 @@ import pytest
 
 from daemon.announcement import Priority
 from daemon.mix import amplitude
-from engine import EngineDefectError
+from engine import EngineDefectError, InvalidOptionError, Speaker, TransientError, VoiceNotAvailableError
 from tests.fakes.announcing import House, run
+from tests.fakes.voice import ToneVoice
 
 
 def test_an_announcement_has_its_events_in_order_and_its_timings(tmp_path):
@@ -216,6 +217,71 @@ def test_a_voice_that_fails_never_blocks_the_next(tmp_path, error, caplog):
             good = house.say("成功します。")
             await house.ended(good)
             assert (house.story(bad)[-1], house.story(good)[-1]) == ("failed", "finished")
+
+    run(scenario())
+
+
+def with_spare(house):
+    """A second speaker, with a voice of its own."""
+    spare = ToneVoice()
+    house.tts._speakers["spare"] = Speaker("spare", spare, house.tts.text)
+    return spare
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        EngineDefectError("the samples are not finite"),
+        TransientError("the device has no memory left"),
+        VoiceNotAvailableError("the device 'cuda' failed"),
+        MemoryError("no memory"),
+    ],
+)
+@pytest.mark.parametrize("fails_at", ["一", "三"])
+def test_where_a_voice_fails_another_speaker_goes_on(tmp_path, caplog, error, fails_at):
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare = with_spare(house)
+            original = house.voice.synthesize
+
+            def failing(sentence, options):
+                if fails_at in sentence.text:
+                    raise error
+                return original(sentence, options)
+
+            house.voice.synthesize = failing
+            event = await house.until("finished", house.say("一つ目。二つ目。三つ目。四つ目。"))
+            assert house.voice.spoken + spare.spoken == ["一つ目。", "二つ目。", "三つ目。", "四つ目。"]
+            assert spare.spoken[0].startswith(fails_at)
+            assert (event.details["speaker"], event.details["instead_of"]) == ("spare", "tone")
+            house.voice.synthesize = original
+            event = await house.until("finished", house.say("五つ目。"))
+            assert event.details["speaker"] == "tone"
+            assert "instead_of" not in event.details
+
+    run(scenario())
+    (told,) = [record.getMessage() for record in caplog.records if "goes on" in record.getMessage()]
+    assert told.startswith("speaker tone failed at ")
+    assert told.endswith(f", spare goes on: {error}")
+
+
+def test_where_all_voices_fail_the_reason_is_that_of_the_one_that_was_asked(tmp_path):
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare = with_spare(house)
+            house.voice.error, spare.error = EngineDefectError("broken"), EngineDefectError("broken too")
+            assert (await house.until("failed", house.say("はい。"))).reason == "broken"
+
+    run(scenario())
+
+
+def test_a_wrong_request_is_not_passed_on_to_another_voice(tmp_path):
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare = with_spare(house)
+            house.voice.error = InvalidOptionError("speed must be from 0.25 to 4")
+            assert (await house.until("failed", house.say("はい。"))).reason == "speed must be from 0.25 to 4"
+            assert spare.spoken == []
 
     run(scenario())
 

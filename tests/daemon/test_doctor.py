@@ -29,6 +29,7 @@ from daemon.errors import SinkMissingError
 from daemon.service.notify import SystemdNotifier
 from daemon.service.pulse import Pulse
 from daemon.sinks.device import OutputDevice
+from engine.voices.style_bert_vits2.pytorch import install as torch_install
 
 HDMI_FIRST = """ 0 [vc4hdmi        ]: vc4-hdmi - vc4-hdmi
                       vc4-hdmi
@@ -358,6 +359,15 @@ def test_the_embedded_voice_speaks(tmp_path):
     (found,) = check_voices(patient(tmp_path))
     assert found.level == "ok"
     assert "speaker mei speaks" in found.text
+
+
+def test_a_device_that_cannot_compute(tmp_path, monkeypatch):
+    config = Config.model_validate({"speakers": {"mei": {"source": "openjtalk:mei"}}, "compute_device": "cuda"})
+    monkeypatch.setattr(torch_install, "find_spec", lambda name: None)
+    first, second = check_voices(patient(tmp_path, config=config))
+    assert (first.level, second.level) == ("warn", "ok")
+    assert "computed on the processor: the device 'cuda' needs torch" in first.text
+    assert "asagoe voices download --device cpu" in first.remedy
 
 
 def test_a_voice_that_is_not_in_the_cache(tmp_path):

@@ -14,6 +14,7 @@ def test_a_report_says_how_things_are_and_what_went_wrong_last():
         problems=lambda: {"f1": "the hub does not answer"},
         audio=lambda: {"sink": "default", "audible": True, "problem": None},
         counters=lambda: {"finished": 3},
+        compute=lambda: {"device": "cuda:0", "problem": None},
     )
     clock.advance(90)
     assert health.report()["last_error"] is None
@@ -27,4 +28,5 @@ def test_a_report_says_how_things_are_and_what_went_wrong_last():
     }
     assert report["last_error"] == {"at": "2026-12-01T00:01:30+00:00", "id": "b", "reason": "no such style"}
     assert report["memory_mb"] > 10
+    assert report["compute"] == {"device": "cuda:0", "problem": None}
     assert report["counters"] == {"finished": 3}

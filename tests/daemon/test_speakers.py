@@ -12,6 +12,7 @@ from daemon.renderer import EMBEDDED
 from daemon.speakers import LOOK, SpeakerKeeper
 from engine import TTS, PrepareError, SourceUnreachableError, VoiceNotAvailableError
 from tests.fakes.clock import FakeClock
+from tests.fakes.published import VOICE, unpack_published
 
 CONFIG = parse_config("speakers: {mei: {source: 'openjtalk:mei'}, f1: {source: 'hf://me/voices'}}")
 
@@ -69,6 +70,20 @@ def test_loading_uses_no_network_and_the_embedded_voice_stands_in(tts, monkeypat
         assert tts.attempts == []
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("embedded", "expected"), [(False, {"f1", EMBEDDED}), (True, {"f1", "mei"})])
+def test_there_is_always_a_voice_that_needs_nothing(tmp_path, monkeypatch, embedded, expected):
+    """One that goes on when a neural voice fails some day."""
+    monkeypatch.setenv("ASAGOE_CACHE", str(tmp_path / "cache"))
+    tree = unpack_published(tmp_path / "tree")
+    own = "mei: {source: 'openjtalk:mei'}, " if embedded else ""
+    config = parse_config(f"speakers: {{{own}f1: {{source: '{tree.as_uri()}', name: {VOICE}}}}}\ndefault_speaker: f1")
+    with TTS() as tts:
+        keeper = SpeakerKeeper(tts, Clock())
+        asyncio.run(keeper.load(config))
+        assert set(tts.speakers) == expected
+        assert not keeper.problems
 
 
 def test_it_is_retried_with_growing_pauses_until_it_is_ready(tts):

@@ -91,6 +91,10 @@ def test_a_renderer_whose_thread_is_stuck_is_not_alive(monkeypatch):
             "1 speaker(s), waiting for speaker f1, sound goes to default, no schedule",
         ),
         (
+            {"compute": {"device": "cpu", "problem": "PyTorch sees no CUDA device"}},
+            "1 speaker(s), voices are computed on cpu, not as configured, sound goes to default, no schedule",
+        ),
+        (
             {"audio": {"sink": "file:/x", "problem": "there is no sound device"}},
             "1 speaker(s), sound goes to file:/x (there is no sound device), no schedule",
         ),
@@ -101,6 +105,7 @@ def test_the_status_says_what_is_waited_for(facts, expected):
         "speakers": ["mei"],
         "problems": MappingProxyType({}),
         "audio": {"sink": "default", "problem": None},
+        "compute": {"device": "cpu", "problem": None},
         "connected": None,
         "clock_is_set": True,
         "upcoming": None,

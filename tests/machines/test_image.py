@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,21 +13,25 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.fakes.published import VOICE, unpack_published
-from tests.machines.nspawn import machines_folder, wait_for
+from tests.fakes.published import unpack_published
+from tests.machines.images import (
+    SPEAKERS,
+    TOKEN,
+    Container,
+    buildah,
+    built,
+    has_token,
+    make_base,
+    make_context,
+    megabytes,
+    private_hub,
+    show_sizes,
+    wheels_folders,
+    with_voices,
+)
+from tests.machines.nspawn import wait_for
 from tests.system.house import RATE, Pulse
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/engine/sources"))
-
-from hub_server import HubServer, Repository
-
-TOKEN = "hf_aSecretThatMustNotBeInAnyLayer"
-IMAGE = "asagoe:test"
-SPEAKERS = {
-    "mei": {"source": "openjtalk:mei"},
-    "private": {"source": "hf://me/private", "name": VOICE},
-}
 CONFIG = {
     "node": "box",
     "speakers": SPEAKERS,
@@ -39,100 +42,38 @@ CONFIG = {
 }
 
 
-def buildah(*arguments, check=True, timeout=1500, **options):
-    store = machines_folder() / "containers"
-    command = ["buildah", "--root", f"{store}/root", "--runroot", f"{store}/run", "--storage-driver", "vfs", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, **options)
-    if check and done.returncode:
-        raise AssertionError(f"{' '.join(map(str, arguments))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    return done.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory):
-    """A hub that gives a voice to who has the token."""
-    tree = unpack_published(tmp_path_factory.mktemp("tree"))
-    server = HubServer()
-    server.repositories["me/private"] = Repository(tokens={TOKEN})
-    server.repositories["me/private"].commit(
-        {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
-    )
-    yield server
-    server.stop()
+    with private_hub(unpack_published(tmp_path_factory.mktemp("tree"))) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def context(tmp_path_factory):
-    """What git would hand out, with a configuration of our own beside it."""
-    folder = tmp_path_factory.mktemp("context")
-    files = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.split("\0")  # fmt: skip
-    names = "\n".join(name for name in files if name and (ROOT / name).is_file())
-    tar = subprocess.run(["tar", "-C", str(ROOT), "-cT", "-"], input=names.encode(), capture_output=True, check=True)
-    subprocess.run(["tar", "-C", str(folder), "-x"], input=tar.stdout, check=True)
-    (folder / "my-voices.yaml").write_text(yaml.safe_dump({"speakers": SPEAKERS}))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def base():
-    """The image that the Dockerfile begins with, from a Debian folder."""
-    name = "debian:bookworm-slim"
-    if buildah("images", "--quiet", name, check=False) == "":
-        container = buildah("from", "scratch")
-        buildah("add", container, os.environ["ASAGOE_DEBIAN"], "/")
-        buildah("commit", "--rm", container, name)
-    return name
-
-
-@pytest.fixture(scope="module")
-def image(base, context, hub, tmp_path_factory):
-    secret = tmp_path_factory.mktemp("secret") / "token"
-    secret.write_text(TOKEN)
-    began = time.monotonic()
-    buildah(
-        "build", "--isolation", "chroot", "--format", "docker", "--pull=never", "--layers=false",
-        "--secret", f"id=hf-token,src={secret}",
-        "--build-arg", "VOICES=my-voices.yaml", "--build-arg", f"HF_ENDPOINT={hub.url}",
-        "--build-arg", "PIP_FIND_LINKS=/wheels", "--build-arg", "PIP_NO_INDEX=1",
-        "--volume", f"{os.environ['ASAGOE_WHEELS']}:/wheels:ro",
-        "--tag", IMAGE, str(context),
-    )  # fmt: skip
-    print(f"\nbuilt in {time.monotonic() - began:.0f} s")
-    yield IMAGE
-    buildah("rmi", "--force", IMAGE, check=False)
+def image(hub, tmp_path_factory):
+    make_base("bookworm", os.environ["ASAGOE_DEBIAN"])
+    context, secret = make_context(tmp_path_factory.mktemp("context")), tmp_path_factory.mktemp("secret") / "token"
+    with built("asagoe:test", context, *with_voices(hub, secret), wheels=wheels_folders()) as tag:
+        yield tag
 
 
 @pytest.fixture(scope="module")
 def container(image):
-    name = buildah("from", "--pull=never", image)
-    yield name
-    buildah("rm", name, check=False)
+    made = Container(image)
+    yield made
+    made.end()
 
 
 @pytest.fixture(scope="module")
 def root(container):
-    yield Path(buildah("mount", container))
-    buildah("umount", container, check=False)
-
-
-def size(folder):
-    return (
-        int(subprocess.run(["du", "-sb", folder], capture_output=True, text=True, check=True).stdout.split()[0]) / 1e6
-    )
+    return container.root
 
 
 def test_the_image_is_small_and_holds_no_torch_and_no_installer(root):
+    show_sizes(root)
     packages = next(root.glob("opt/asagoe/lib/python3*/site-packages"))
-    parts = {name: size(root / name) for name in ("opt/asagoe", "voices", "usr")}
-    print(f"\nimage {size(root):.0f} MB: " + ", ".join(f"{name} {mb:.0f}" for name, mb in parts.items()))
-    largest = sorted(packages.iterdir(), key=size, reverse=True)[:8]
-    print("largest: " + ", ".join(f"{path.name} {size(path):.0f}" for path in largest))
     for name in ("torch", "transformers", "pip", "setuptools"):
         assert not (packages / name).exists()
-    assert size(root) < 900
+    assert megabytes(root) < 900
 
 
 def test_the_image_runs_as_a_user_of_its_own_and_has_a_health_check(image):
@@ -144,9 +85,7 @@ def test_the_image_runs_as_a_user_of_its_own_and_has_a_health_check(image):
 
 def test_the_token_is_nowhere_in_the_image(image, root, hub):
     assert any(headers.get("Authorization") == f"Bearer {TOKEN}" for _, _, headers in hub.requests)
-    assert TOKEN not in buildah("inspect", "--type", "image", image)
-    found = subprocess.run(["grep", "-rlF", TOKEN, str(root)], capture_output=True, text=True, check=False)
-    assert found.stdout == ""
+    assert not has_token(image, root)
     assert list((root / "voices").rglob("synthesizer.onnx"))
 
 
@@ -171,11 +110,8 @@ class Box:
         self.process = None
 
     def command(self, *command):
-        store = machines_folder() / "containers"
-        start = ["buildah", "--root", f"{store}/root", "--runroot", f"{store}/run", "--storage-driver", "vfs", "run"]
-        start += ["--isolation", "chroot", "--volume", f"{self.config}:/etc/asagoe/asagoe.yaml:ro"]
-        start += ["--volume", f"{self.pulse.socket}:/pulse", "--env", "PULSE_SERVER=unix:/pulse"]
-        return [*start, self.container, "--", *command]
+        options = [f"--volume={self.config}:/etc/asagoe/asagoe.yaml:ro", f"--volume={self.pulse.socket}:/pulse"]
+        return self.container.command(*command, options=[*options, "--env=PULSE_SERVER=unix:/pulse"])
 
     def start(self):
         with self.log.open("w") as log:
@@ -190,7 +126,7 @@ class Box:
 
 
 @pytest.fixture(scope="module")
-def box(container, root, tmp_path_factory, pulse):
+def box(container, tmp_path_factory, pulse):
     made = Box(container, tmp_path_factory.mktemp("box"), pulse)
     assert made.config.exists()
     made.start()

@@ -125,6 +125,36 @@ def test_the_docker_pattern_download_with_a_secret_then_start_without_a_network(
     assert out.stat().st_size > 10_000
 
 
+@pytest.mark.parametrize(
+    ("configured", "asked", "expected"),
+    [
+        ("cpu", (), "onnx"),
+        ("cuda", (), "pytorch"),
+        ("cuda", ("--device", "cpu"), "onnx"),
+        ("cpu", ("--device", "cuda:1"), "pytorch"),
+    ],
+)
+def test_what_is_downloaded_is_what_the_configured_device_needs(private, tmp_path, files, configured, asked, expected):
+    """For CUDA also where there is none: an image is built on another machine than it runs on."""
+    torch_files = {
+        path.replace("onnx/", "pytorch/").replace("bert/q8", "bert/fp32"): data
+        for path, data in files.items()
+        if path.startswith("onnx/")
+    }
+    private.repositories["me/private"].commit(files | torch_files)
+    path = tmp_path / "asagoe.yaml"
+    speakers = {"f1": {"source": "hf://me/private", "name": VOICE}}
+    path.write_text(yaml.safe_dump({"speakers": speakers, "compute_device": configured}))
+    environment = {"ASAGOE_CACHE": str(tmp_path / "c"), "HF_ENDPOINT": private.url, "HF_TOKEN": "good"}
+    done = asagoe("voices", "download", "-c", str(path), *asked, **environment)
+    assert done.returncode == 0, done.stderr
+    held = {
+        path.parent.relative_to(tmp_path / "c/sources/hf/me/private").parts[0]
+        for path in (tmp_path / "c").rglob("@current")
+    }
+    assert held == {"bert", expected}
+
+
 def test_the_commands_of_the_cache(private, tmp_path, config, files):
     environment = {"ASAGOE_CACHE": str(tmp_path / "c"), "HF_ENDPOINT": private.url, "HF_TOKEN": "good"}
     assert asagoe("voices", "download", "-c", config, **environment).returncode == 0

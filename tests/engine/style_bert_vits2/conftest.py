@@ -8,7 +8,7 @@ import pytest
 from engine.text import TextPipeline
 from engine.text.openjtalk import has_mora, library
 from engine.voices.style_bert_vits2.backend import Controls, Floats, NetworkInput
-from tests.fakes.published import VOICE, unpack_published
+from tests.fakes.published import VOICE, unpack_published, write_trained_bert, write_trained_voice
 
 DATA = Path(__file__).parent / "data"
 MARGIN = 14
@@ -103,48 +103,21 @@ def copied_tree(tree: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tree, tmp_path / "tree"))
 
 
-def _tensors_of(graph: Path, prefix: str) -> dict[str, np.ndarray]:
-    onnx = pytest.importorskip("onnx")
-    tensors = onnx.load(graph).graph.initializer
-    return {t.name.removeprefix(prefix): onnx.numpy_helper.to_array(t) for t in tensors if t.name.startswith(prefix)}
-
-
 @pytest.fixture(scope="session")
-def trained_voice(graph: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained_voice(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that training would have left, of the weights that the published graph was made of."""
-    save_file = pytest.importorskip("safetensors.numpy").save_file
-    folder = tmp_path_factory.mktemp("trained") / VOICE
-    folder.mkdir()
-    for name in ("config.json", "style_vectors.npy"):
-        shutil.copy(graph.parent / name, folder / name)
-    tensors = _tensors_of(graph, "n.")
-    rest = np.load(DATA / "trained" / "voice.npz")
-    for key in rest.files:
-        if key.endswith(".weight_norm"):  # g · v / |v| is what the graph has
-            base = key.removesuffix("_norm")
-            tensors[f"{base}_v"] = tensors.pop(base) / rest[f"{base}_g"] * rest[key]
-        else:
-            tensors[key] = rest[key]
-    save_file({key: np.ascontiguousarray(value) for key, value in tensors.items()}, folder / f"{VOICE}.safetensors")
-    return folder
+    pytest.importorskip("safetensors")
+    pytest.importorskip("onnx")
+    return write_trained_voice(tree, tmp_path_factory.mktemp("trained") / VOICE)
 
 
 @pytest.fixture(scope="session")
 def trained_bert(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT as transformers writes it; its last two layers, which no feature needs, are not there."""
-    save_file = pytest.importorskip("safetensors.numpy").save_file
-    from benchmarks.random_voice import BertSizes, bert_config
-
-    folder = Path(shutil.copytree(tree / "bert" / "tokenizer", tmp_path_factory.mktemp("trained") / "bert"))
-    tensors = _tensors_of(tree / "onnx" / "bert" / "q8" / "bert_q8.onnx", "m.") | dict(
-        np.load(DATA / "trained" / "bert.npz")
-    )
-    sizes = BertSizes(hidden=64, filter=128, heads=2, layers=4, vocabulary=3600)
-    (folder / "config.json").write_text(json.dumps(bert_config(sizes)), "utf-8")
-    save_file(
-        {key: np.ascontiguousarray(value, np.float16) for key, value in tensors.items() if key.startswith("deberta.")},
-        folder / "model.safetensors",
-    )
+    """A BERT as transformers writes it, with its vocabulary."""
+    pytest.importorskip("safetensors")
+    pytest.importorskip("onnx")
+    folder = write_trained_bert(tree, tmp_path_factory.mktemp("trained") / "bert")
+    shutil.copy(tree / "bert" / "tokenizer" / "vocab.txt", folder)
     return folder
 
 

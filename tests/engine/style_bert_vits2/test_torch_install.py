@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import TTS
+from engine import TTS, check_device
 from engine.errors import PrepareError, VoiceNotAvailableError
 from engine.voices.style_bert_vits2.conversion.convert import convert
 from engine.voices.style_bert_vits2.pytorch import install as torch_install
@@ -24,6 +24,8 @@ def test_a_cuda_device_needs_it(tree: Path, tmp_path: Path):
     tts = TTS("cuda", cache_dir=tmp_path).load(VOICE, source=f"file://{tree}")
     with pytest.raises(PrepareError, match=r"'cuda' needs torch, .* pip install 'asagoe\[torch\]'"):
         tts.prepare()
+    with pytest.raises(VoiceNotAvailableError, match=r"'cuda' needs torch, .* pip install 'asagoe\[torch\]'"):
+        check_device("cuda")
 
 
 def test_a_conversion_needs_it(tmp_path: Path):

@@ -3,13 +3,14 @@
 import json
 import os
 import shutil
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engine import TTS
+from engine import TTS, check_device
 from engine.errors import (
     EngineDefectError,
     InvalidOptionError,
@@ -33,6 +34,7 @@ pytest.importorskip("transformers")
 
 from engine.voices.style_bert_vits2.pytorch import voice as torch_voice
 from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert
+from engine.voices.style_bert_vits2.pytorch.device import device_errors
 from engine.voices.style_bert_vits2.pytorch.model import newest_weights, read_model
 from engine.voices.style_bert_vits2.pytorch.voice import TorchSettings, TorchSynthesizer, load_voice
 from engine.voices.style_bert_vits2.text.tokenizer import CharacterTokenizer
@@ -177,8 +179,91 @@ def test_warming_up_leaves_the_voice_as_it_was(trained_voice: Path):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
 def test_without_a_cuda_device_the_error_says_what_to_do(tree: Path, trained_voice: Path, trained_bert: Path, tmp_path):
     root = published(tmp_path / "tree", trained_voice, trained_bert)
-    with pytest.raises(PrepareError, match=r"cannot use the device 'cuda:1': it sees no CUDA device; .* cpu"):
+    message = r"cannot use the device 'cuda:1': it sees no CUDA device.*; install .* or use the device cpu"
+    with pytest.raises(PrepareError, match=message):
         TTS("cuda:1", cache_dir=tmp_path / "cache").load(VOICE, source=f"file://{root}").prepare()
+    with pytest.raises(VoiceNotAvailableError, match=message):
+        check_device("cuda:1")
+
+
+@pytest.mark.parametrize(
+    ("built_with", "warning", "devices", "expected"),
+    [
+        (None, None, 0, r"it sees no CUDA device, since it was built without CUDA; install"),
+        ("13.0", None, 0, r"it sees no CUDA device; install"),
+        (
+            "13.0",
+            "CUDA initialization: The NVIDIA driver on your system is too old (found version 11040). Please update "
+            "your GPU driver (Triggered internally at CUDAFunctions.cpp:119.)",
+            0,
+            r"no CUDA device \(CUDA initialization: .* is too old \(found version 11040\)\); install",
+        ),
+        ("13.0", None, 1, r"it sees 1 CUDA device\(s\); install"),
+    ],
+)
+def test_why_a_device_cannot_be_used_is_told(monkeypatch, built_with, warning, devices, expected):
+    def available() -> bool:
+        if warning:
+            warnings.warn(warning, UserWarning, stacklevel=1)
+        return devices > 0
+
+    monkeypatch.setattr(torch.version, "cuda", built_with)
+    monkeypatch.setattr(torch.cuda, "is_available", available)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: devices)
+    with pytest.raises(VoiceNotAvailableError, match=expected):
+        check_device("cuda:1")
+
+
+def test_a_device_that_is_there_must_compute(monkeypatch: pytest.MonkeyPatch):
+    """A release of PyTorch may have no code for a device that the driver knows."""
+
+    def ones(*_: object, **__: object) -> None:
+        message = "CUDA error: no kernel image is available for execution on the device\nCUDA kernel errors might be…"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch, "ones", ones)
+    with pytest.raises(VoiceNotAvailableError, match=r"'cuda' failed \(CUDA error: no kernel .* device\); restart"):
+        check_device("cuda")
+
+
+def test_the_processor_needs_no_check_and_no_torch():
+    check_device("cpu")
+    with pytest.raises(InvalidOptionError, match="device must be cpu, cuda or cuda:N, got 'gpu'"):
+        check_device("gpu")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("CUDA error: unspecified launch failure\nCompile with…"), None])
+def test_a_device_that_fails_is_an_error_of_the_engine(trained_voice: Path, monkeypatch, error):
+    """Also while a voice is loaded: then too little memory is no matter of trying again at once."""
+    synthesizer = torch_synthesizer(trained_voice)
+    device = torch.device("cpu")
+
+    def failing(*_: object) -> None:
+        raise error or torch.OutOfMemoryError
+
+    monkeypatch.setattr(synthesizer, "_compute", failing)
+    case = Case("s01_short__n0")
+    if error:
+        with pytest.raises(VoiceNotAvailableError, match=r"failed \(CUDA error: unspecified launch failure\); restart"):
+            synthesizer.synthesize(case.input, case.controls, case.noise)
+    with (
+        pytest.raises(VoiceNotAvailableError, match="failed" if error else "no memory left for this voice"),
+        device_errors(device, loading=True),
+    ):
+        failing()
+
+
+def test_a_bert_whose_device_fails_is_an_error_of_the_engine(trained_bert: Path, monkeypatch: pytest.MonkeyPatch):
+    bert = TorchBert(read_bert(trained_bert))
+
+    def failing(**_: object) -> None:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(bert._model, "forward", failing)
+    with pytest.raises(TransientError, match="no memory left"):
+        bert.features(np.zeros(4, np.int64))
 
 
 def published(root: Path, trained_voice: Path, trained_bert: Path) -> Path:

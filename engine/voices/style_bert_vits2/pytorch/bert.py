@@ -19,6 +19,7 @@ from transformers import DebertaV2Config, DebertaV2Model
 
 from engine.errors import VoiceNotAvailableError
 from engine.voices.style_bert_vits2.backend import Floats, Integers
+from engine.voices.style_bert_vits2.pytorch.device import device_errors
 
 DROPPED_LAYERS = 2
 """The feature is hidden_states[-3]: what the last two layers and the language-model head would do is never needed."""
@@ -65,7 +66,8 @@ class TorchBert:
         """See ``FeatureExtractor``.
 
         Raises:
-            VoiceNotAvailableError: the vocabulary has more tokens than the model.
+            TransientError: the device has no memory left.
+            VoiceNotAvailableError: the vocabulary has more tokens than the model, or the device failed.
         """
         known = int(self._model.config.vocab_size)
         if int(np.max(token_ids)) >= known:
@@ -73,7 +75,7 @@ class TorchBert:
                 f"vocab.txt has token {int(np.max(token_ids))}, but the BERT in {self._folder} knows {known}; {_AGAIN}"
             )
             raise VoiceNotAvailableError(message)
-        with torch.inference_mode():
+        with torch.inference_mode(), device_errors(self._device):
             tokens = torch.from_numpy(np.asarray(token_ids, np.int64)).to(self._device).unsqueeze(0)
             hidden = self._model(input_ids=tokens, attention_mask=torch.ones_like(tokens)).last_hidden_state
             features: Floats = hidden[0].cpu().numpy()

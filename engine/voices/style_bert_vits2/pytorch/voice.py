@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 import torch
 
 from engine.audio import Samples
-from engine.errors import EngineDefectError, TransientError, VoiceNotAvailableError
+from engine.errors import EngineDefectError, EngineError
 from engine.text import TextPipeline
 from engine.voices.style_bert_vits2.backend import (
     Controls,
@@ -24,6 +23,7 @@ from engine.voices.style_bert_vits2.backend import (
 )
 from engine.voices.style_bert_vits2.graphs.content_hash import content_hash
 from engine.voices.style_bert_vits2.pytorch.bert import TorchBert, read_bert
+from engine.voices.style_bert_vits2.pytorch.device import device_errors, open_device
 from engine.voices.style_bert_vits2.pytorch.model import read_model
 from engine.voices.style_bert_vits2.pytorch.network.synthesizer import Synthesizer, frames_of
 from engine.voices.style_bert_vits2.runtime.synthesizer import MAX_FRAMES, WINDOW, decode_in_windows
@@ -84,11 +84,12 @@ class TorchSynthesizer:
         Raises:
             EngineDefectError: the voice is closed, or what it computes is no sound.
             TransientError: the device has no memory left.
+            VoiceNotAvailableError: the device failed.
         """
         if self._model is None:
             message = "the voice is closed; load it again"
             raise EngineDefectError(message)
-        with torch.inference_mode(), _memory_errors(self._device):
+        with torch.inference_mode(), device_errors(self._device):
             samples, durations = self._compute(self._model, network_input, controls, noise)
         if not np.isfinite(samples).all():
             message = "the voice made no usable sound: some samples are not finite; its weights are damaged"
@@ -154,40 +155,21 @@ class TorchSynthesizer:
             torch.cuda.empty_cache()
 
 
-def open_device(settings: TorchSettings) -> torch.device:
-    """Check that a device is there, and set what holds for the whole process.
-
-    Raises:
-        VoiceNotAvailableError: PyTorch sees no such device.
-    """
-    device = torch.device(settings.device)
-    if device.type == "cuda":
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if (device.index or 0) >= count:
-            seen = f"it sees {count} CUDA device(s)" if count else "it sees no CUDA device"
-            message = (
-                f"PyTorch cannot use the device {settings.device!r}: {seen}; install the driver and a PyTorch with "
-                "CUDA, or use the device cpu"
-            )
-            raise VoiceNotAvailableError(message)
-        torch.backends.cuda.matmul.allow_tf32 = settings.tf32
-        torch.backends.cudnn.allow_tf32 = settings.tf32
-    return device
-
-
 def load_bert(folder: Path, cache: Path, settings: TorchSettings) -> TorchBert:
     """Load the BERT that voices of a device share.
 
     Raises:
         VoiceNotAvailableError: a file or the device is missing, or a file is damaged.
     """
-    device = open_device(settings)
-    bert = TorchBert(read_bert(folder), device, fingerprint=content_hash(folder / "model.safetensors", cache)[:24])
-    if settings.compile:
-        bert.compile()
-    if settings.warm_up:
-        for tokens in _WARM_UP_SYMBOLS:
-            bert.features(np.zeros(tokens, np.int64))
+    device = open_device(settings.device, tf32=settings.tf32)
+    weights, fingerprint = read_bert(folder), content_hash(folder / "model.safetensors", cache)[:24]
+    with device_errors(device, loading=True):
+        bert = TorchBert(weights, device, fingerprint=fingerprint)
+        if settings.compile:
+            bert.compile()
+        if settings.warm_up:
+            for tokens in _WARM_UP_SYMBOLS:
+                bert.features(np.zeros(tokens, np.int64))
     return bert
 
 
@@ -215,22 +197,19 @@ def load_voice(
     Raises:
         VoiceNotAvailableError: a file or the device is missing, a file is damaged, or the files do not fit together.
     """
-    device = open_device(settings)
+    device = open_device(settings.device, tf32=settings.tf32)
     config, styles, model, weights = read_model(folder)
-    synthesizer = TorchSynthesizer(model, device, margin=config.margin, fingerprint=content_hash(weights, cache)[:24])
+    fingerprint = content_hash(weights, cache)[:24]
+    with device_errors(device, loading=True):
+        synthesizer = TorchSynthesizer(model, device, margin=config.margin, fingerprint=fingerprint)
     voice = StyleBertVits2Voice(config, styles, synthesizer, bert, tokenizer, text=text, on_close=on_close)
-    if settings.compile:
-        synthesizer.compile()
-    if settings.warm_up:
-        synthesizer.warm_up()
-    return voice
-
-
-@contextmanager
-def _memory_errors(device: torch.device) -> Iterator[None]:
     try:
-        yield
-    except torch.OutOfMemoryError as error:
-        torch.cuda.empty_cache()
-        message = f"the device {str(device)!r} has no memory left for this sentence; unload a speaker, or try again"
-        raise TransientError(message) from error
+        with device_errors(device, loading=True):
+            if settings.compile:
+                synthesizer.compile()
+            if settings.warm_up:
+                synthesizer.warm_up()
+    except EngineError:
+        synthesizer.close()  # not the voice: its BERT is given back by whoever asked for it
+        raise
+    return voice
