@@ -1,25 +1,21 @@
-"""The connection to the broker, by paho in its own thread; everything else happens on the event loop.
-
-No work is done in a paho callback: an exception there would end paho's thread without a word, and a slow one would
-miss the keepalive. Callbacks hand over to the loop and return.
-"""
+"""The connection to the broker, by paho in its own thread; everything here happens on the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import paho.mqtt.client as paho
-from paho.mqtt.enums import LogLevel, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.enums import MQTTErrorCode, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from daemon.mqtt.address import Address
 from daemon.mqtt.arrivals import Arrivals
+from daemon.mqtt.callbacks import Callbacks, Handlers
 from daemon.mqtt.client import Client, disconnected, hang_up, new_client
 from daemon.mqtt.heartbeat import LOST_AFTER, Heartbeat
 from daemon.mqtt.messages import Incoming, Will
@@ -29,13 +25,11 @@ from daemon.mqtt.problems import (
     UNSUPPORTED_VERSION,
     connection_failure,
     refusal,
-    tls_failure,
     twin,
 )
 from daemon.mqtt.subscriptions import Subscriptions
 
 _log = logging.getLogger("asagoe.mqtt")
-_paho_log = logging.getLogger("asagoe.mqtt.paho")
 
 MQTT_5 = MQTTProtocolVersion.MQTTv5
 MQTT_3_1_1 = MQTTProtocolVersion.MQTTv311
@@ -112,10 +106,17 @@ class PahoBroker:
         self._connected_at = 0.0
         self._connections = 0
         self._last: paho.MQTTMessageInfo | None = None
-        self._tls_alert: str | None = None  # of the connection at hand; set in paho's thread
         self._answer_timer: asyncio.TimerHandle | None = None
         self._beat_timer: asyncio.TimerHandle | None = None
         self._revival: asyncio.TimerHandle | None = None
+        self._handlers = Handlers(
+            opened=self._on_open,
+            connected=self._on_connect,
+            disconnected=self._on_disconnect,
+            problem=self._on_problem,
+            arrived=self._on_arrival,
+            ended=self._on_thread_end,
+        )
         self.protocol = protocol
 
     @property
@@ -189,14 +190,14 @@ class PahoBroker:
         client.max_queued_messages_set(_MAX_QUEUED)
         client.reconnect_delay_set(*self._patience.pauses())  # type: ignore[arg-type]  # paho reckons with floats
         client.will_set(self._will.topic, self._will.payload, qos=1, retain=True)
-        client.on_log = self._logged_in_thread
-        client.on_socket_open = self._opened_in_thread
-        client.on_connect = self._connected_in_thread
-        client.on_connect_fail = self._failed_in_thread
-        client.on_disconnect = self._disconnected_in_thread
-        client.on_subscribe = self._subscribed_in_thread
-        client.on_message = self._message_in_thread
-        client.on_end = lambda error: self._hand_over(self._on_thread_end, client, error)
+        assert self._loop is not None  # noqa: S101
+        Callbacks(
+            client,
+            loop=self._loop,
+            handlers=self._handlers,
+            address=self._address,
+            subscriptions=self._subscriptions,
+        )
         return client
 
     def _connect(self) -> None:
@@ -211,69 +212,7 @@ class PahoBroker:
         self._client.connect_async(self._address.host, self._address.port, self._keepalive, **options)
         self._client.loop_start()
 
-    # In paho's thread: hand over, nothing else.
-
-    def _logged_in_thread(self, _client: paho.Client, _data: Any, level: int, text: str) -> None:
-        if level in (LogLevel.MQTT_LOG_ERR, LogLevel.MQTT_LOG_WARNING):
-            # An alert that comes after the handshake is told nowhere else.
-            self._tls_alert = tls_failure(text) or self._tls_alert
-            _paho_log.debug("%s", text)  # once at every attempt to connect: for whoever looks for more than the cause
-
-    def _opened_in_thread(self, client: paho.Client, _data: Any, _socket: Any) -> None:
-        self._tls_alert = None
-        self._hand_over(self._on_open, client)
-
-    def _connected_in_thread(
-        self, client: paho.Client, _data: Any, flags: paho.ConnectFlags, reason: ReasonCode, _properties: Any
-    ) -> None:
-        if not reason.is_failure:
-            self._subscriptions.renew(client)
-        self._hand_over(self._on_connect, client, reason, flags.session_present)
-
-    def _subscribed_in_thread(
-        self, client: paho.Client, _data: Any, mid: int, reasons: list[ReasonCode], _properties: Any
-    ) -> None:
-        refused = self._subscriptions.refused(mid, reasons)
-        if refused:
-            problem = (
-                f"the broker at {self._address} does not let us listen to {', '.join(refused)}; let its rules allow it"
-            )
-            self._hand_over(self._on_problem, client, problem)
-
-    def _failed_in_thread(self, client: paho.Client, _data: Any) -> None:
-        # paho calls this while it handles the error, which it gives to nobody.
-        problem = connection_failure(sys.exception(), self._address, tls=self._address.tls is not None)
-        self._hand_over(self._on_problem, client, problem)
-
-    def _disconnected_in_thread(
-        self,
-        client: paho.Client,
-        _data: Any,
-        flags: paho.DisconnectFlags,
-        reason: ReasonCode,
-        _properties: Any,
-    ) -> None:
-        self._hand_over(self._on_disconnect, client, reason, flags.is_disconnect_packet_from_server, self._tls_alert)
-
-    def _message_in_thread(self, client: paho.Client, _data: Any, message: paho.MQTTMessage) -> None:
-        mid, qos = message.mid, message.qos
-
-        def accepted() -> None:
-            if qos:
-                client.ack(mid, qos)
-
-        expires_in = getattr(message.properties, "MessageExpiryInterval", None)
-        incoming = Incoming(message.topic, bytes(message.payload), bool(message.retain), accepted, expires_in)
-        self._hand_over(self._on_arrival, client, incoming, (mid, bool(message.dup)) if qos else None)
-
-    def _hand_over(self, action: Callable[..., None], *arguments: Any) -> None:
-        assert self._loop is not None  # noqa: S101
-        try:
-            self._loop.call_soon_threadsafe(action, *arguments)
-        except RuntimeError:
-            _log.debug("the event loop has ended")
-
-    # On the event loop.
+    # What paho tells.
 
     def _on_arrival(self, client: Client, message: Incoming, packet: tuple[int, bool] | None) -> None:
         if client is not self._client:
