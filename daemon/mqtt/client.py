@@ -80,6 +80,9 @@ async def disconnected(client: Client, last: paho.MQTTMessageInfo | None = None)
                 last.wait_for_publish(_FLUSH_TIMEOUT)
         client.disconnect()
         client.loop_stop()
+        connection = client.socket()
+        if connection is not None:  # paho's thread ended before it came to that
+            connection.close()
         with contextlib.suppress(RuntimeError):  # the loop did not wait for this
             loop.call_soon_threadsafe(done.set)
 

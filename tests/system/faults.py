@@ -10,12 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import paho.mqtt.client as paho
-from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from tests.system.house import House, wait_for
+from tests.system.house import House, sender, wait_for
 from tests.system.proxy import Proxy
 
 _LINE = re.compile(r"^(\d\d:\d\d:\d\d) \w+ +announcement: .*")
@@ -87,29 +85,25 @@ class _Sent:
 
 def _send(house: House, thread: threading.Thread, pause: float) -> list[_Sent]:
     """One announcement after another, straight to the broker: with an id, as plain text, and two that expire."""
-    client = paho.Client(CallbackAPIVersion.VERSION2, client_id="sender", protocol=paho.MQTTv5)
-    client.connect("127.0.0.1", house.mosquitto.port)
-    client.loop_start()
-    sent = []
-    while thread.is_alive():
-        number = len(sent)
-        kind = ("id", "plain", "id", "plain", "expires_at", "property")[number % 6]
-        text, properties, expires = f"{number}番。", None, None
-        body = text
-        if kind == "expires_at":
-            expires = time.time() + 2.0
-            body = json.dumps({"text": text, "expires_at": expires})
-        elif kind == "property":
-            expires = time.time() + 2.0
-            properties = Properties(PacketTypes.PUBLISH)
-            properties.MessageExpiryInterval = 2
-        elif kind == "id":
-            body = json.dumps({"text": text, "id": f"n{number}"})
-        client.publish(f"{house.base}/announce", body, 1, properties=properties).wait_for_publish(5)
-        sent.append(_Sent(text, kind, expires))
-        time.sleep(pause)
-    client.disconnect()
-    client.loop_stop()
+    sent: list[_Sent] = []
+    with sender(house.mosquitto.port) as client:
+        while thread.is_alive():
+            number = len(sent)
+            kind = ("id", "plain", "id", "plain", "expires_at", "property")[number % 6]
+            text, properties, expires = f"{number}番。", None, None
+            body = text
+            if kind == "expires_at":
+                expires = time.time() + 2.0
+                body = json.dumps({"text": text, "expires_at": expires})
+            elif kind == "property":
+                expires = time.time() + 2.0
+                properties = Properties(PacketTypes.PUBLISH)
+                properties.MessageExpiryInterval = 2
+            elif kind == "id":
+                body = json.dumps({"text": text, "id": f"n{number}"})
+            client.publish(f"{house.base}/announce", body, 1, properties=properties).wait_for_publish(5)
+            sent.append(_Sent(text, kind, expires))
+            time.sleep(pause)
     return sent
 
 

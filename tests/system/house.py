@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -177,6 +178,27 @@ def sounds(samples: np.ndarray, *, gap: float = 0.25, threshold: float = 2e-3) -
     return [(a / RATE, b / RATE) for a, b in zip(starts, ends)]
 
 
+def close(client: paho.Client) -> None:
+    """Disconnect; paho leaves its socket open where its thread ends before it comes to that."""
+    client.disconnect()
+    client.loop_stop()
+    connection = client.socket()
+    if connection is not None:
+        connection.close()
+
+
+@contextlib.contextmanager
+def sender(port: int) -> Iterator[paho.Client]:
+    """A client of MQTT 5 that is connected, to publish."""
+    client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"sender-{next(_numbers)}", protocol=paho.MQTTv5)
+    client.connect("127.0.0.1", port)
+    client.loop_start()
+    try:
+        yield client
+    finally:
+        close(client)
+
+
 class Listener:
     """An MQTT client that keeps what a node publishes."""
 
@@ -194,8 +216,7 @@ class Listener:
         self.client.loop_start()
 
     def stop(self):
-        self.client.disconnect()
-        self.client.loop_stop()
+        close(self.client)
 
     def of(self, name: str) -> list[str]:
         return [payload for _, topic, payload, _ in list(self.messages) if topic == f"{self.base}/{name}"]

@@ -14,11 +14,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import paho.mqtt.client as paho
 import pytest
-from paho.mqtt.enums import CallbackAPIVersion
 
-from tests.system.house import TERMINAL, Mosquitto, Service, wait_for
+from tests.system.house import TERMINAL, Mosquitto, Service, sender, wait_for
 from tests.system.proxy import Proxy
 
 ROOT = Path(__file__).parents[2]
@@ -157,19 +155,13 @@ def test_what_waits_when_the_service_stops_is_said_after_the_next_start(make_hou
 
 def test_a_stop_in_the_middle_of_traffic_is_published_as_stopped(make_house):
     house = make_house(NULL, sound=False)
-    sender = paho.Client(CallbackAPIVersion.VERSION2, client_id="sender")
-    sender.connect("127.0.0.1", house.mosquitto.port)
-    sender.loop_start()
-    try:
+    with sender(house.mosquitto.port) as client:
         for number in range(1500):
-            sender.publish(f"{house.base}/announce", json.dumps({"id": f"n{number}", "text": "はい、はい。"}), 1)
+            client.publish(f"{house.base}/announce", json.dumps({"id": f"n{number}", "text": "はい、はい。"}), 1)
         wait_for(lambda: any(event["id"] == "n20" for event in house.listener.events), 10, "the first messages")
         assert house.service.stop() == 0
         time.sleep(2)
         assert house.listener.of("availability")[-1] == "stopped"
-    finally:
-        sender.disconnect()
-        sender.loop_stop()
 
 
 def test_a_broker_that_restarts_behind_a_proxy_is_spoken_to_in_mqtt_5_again(tmp_path):

@@ -10,9 +10,7 @@ import subprocess
 import threading
 import warnings
 
-import paho.mqtt.client as paho
 import pytest
-from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
@@ -22,7 +20,7 @@ from daemon.mqtt.address import broker_address
 from daemon.mqtt.broker import MQTT_3_1_1, MQTT_5, PahoBroker
 from daemon.mqtt.messages import Will
 from tests.system.certificates import Authority
-from tests.system.house import Mosquitto, free_port
+from tests.system.house import Mosquitto, free_port, sender
 from tests.system.proxy import Proxy
 
 # A handshake that fails leaves paho's socket to the garbage collector.
@@ -435,26 +433,22 @@ def test_what_is_delivered_again_is_no_younger_than_the_silence_before_it(make_m
         taken = []
         link.broker._on_message = lambda message: (taken.append(message), message.accepted())
         link.broker.start()
-        sender = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
-        sender.connect("127.0.0.1", broker.port)
-        sender.loop_start()
         try:
-            await until(lambda: link.broker.report()["heartbeat"] == "ok")
-            proxy.deaf = True  # the broker sends, and nothing arrives
-            for expiry in (2, 60):
-                properties = Properties(PacketTypes.PUBLISH)
-                properties.MessageExpiryInterval = expiry
-                sender.publish("asagoe/test/announce", str(expiry), 1, properties=properties).wait_for_publish(5)
-            await asyncio.sleep(3)
-            await asyncio.to_thread(proxy.cut)
-            proxy.deaf = False
-            await until(lambda: any(message.payload == b"60" for message in taken), 15)
-            left = {message.payload: message.expires_in for message in taken}
-            assert left.get(b"2", 0.0) == 0.0
-            assert 40 < left[b"60"] < 57.5
+            with sender(broker.port) as client:
+                await until(lambda: link.broker.report()["heartbeat"] == "ok")
+                proxy.deaf = True  # the broker sends, and nothing arrives
+                for expiry in (2, 60):
+                    properties = Properties(PacketTypes.PUBLISH)
+                    properties.MessageExpiryInterval = expiry
+                    client.publish("asagoe/test/announce", str(expiry), 1, properties=properties).wait_for_publish(5)
+                await asyncio.sleep(3)
+                await asyncio.to_thread(proxy.cut)
+                proxy.deaf = False
+                await until(lambda: any(message.payload == b"60" for message in taken), 15)
+                left = {message.payload: message.expires_in for message in taken}
+                assert left.get(b"2", 0.0) == 0.0
+                assert 40 < left[b"60"] < 57.5
         finally:
-            sender.disconnect()
-            sender.loop_stop()
             await link.broker.stop()
 
     try:

@@ -22,14 +22,12 @@
 import json
 import time
 
-import paho.mqtt.client as paho
 import pytest
-from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from tests.system.faults import run_with_faults
-from tests.system.house import House, Listener, Service, wait_for
+from tests.system.house import House, Listener, Service, sender, wait_for
 from tests.system.proxy import Proxy
 
 
@@ -43,15 +41,11 @@ class Room:
         self.house.service.config["mqtt"]["url"] = f"mqtt://127.0.0.1:{self.proxy.port}"
 
     def publish(self, topic, payload, *, retain=False, **properties):
-        client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
-        client.connect("127.0.0.1", self.house.mosquitto.port)
-        client.loop_start()
         extra = Properties(PacketTypes.PUBLISH)
         for name, value in properties.items():
             setattr(extra, name, value)
-        client.publish(topic, payload, 1, retain=retain, properties=extra).wait_for_publish(5)
-        client.disconnect()
-        client.loop_stop()
+        with sender(self.house.mosquitto.port) as client:
+            client.publish(topic, payload, 1, retain=retain, properties=extra).wait_for_publish(5)
 
     def mark(self):
         return len(self.house.listener.messages)

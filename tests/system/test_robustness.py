@@ -5,13 +5,11 @@ import signal
 import time
 
 import numpy as np
-import paho.mqtt.client as paho
 import pytest
-from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from tests.system.house import House, Listener, Service, free_port, sounds, wait_for
+from tests.system.house import House, Listener, Service, free_port, sender, sounds, wait_for
 from tests.system.proxy import Proxy
 
 NULL = {"audio": {"device": "null", "volume": 100}}
@@ -57,16 +55,12 @@ def test_the_will_says_offline_when_the_process_is_killed_and_stopped_when_it_st
 def test_a_message_that_was_sent_while_the_service_was_away_is_said_and_an_expired_one_is_not(make_house):
     house = make_house(NULL, sound=False)
     house.service.kill()
-    sender = paho.Client(CallbackAPIVersion.VERSION2, client_id="sender", protocol=paho.MQTTv5)
-    sender.connect("127.0.0.1", house.mosquitto.port)
-    sender.loop_start()
-    for name, expiry in (("short", 1), ("long", 60)):
-        properties = Properties(PacketTypes.PUBLISH)
-        properties.MessageExpiryInterval = expiry
-        body = json.dumps({"id": name, "text": "留守中の文です。"})
-        sender.publish(f"{house.base}/announce", body, 1, properties=properties).wait_for_publish(5)
-    sender.disconnect()
-    sender.loop_stop()
+    with sender(house.mosquitto.port) as client:
+        for name, expiry in (("short", 1), ("long", 60)):
+            properties = Properties(PacketTypes.PUBLISH)
+            properties.MessageExpiryInterval = expiry
+            body = json.dumps({"id": name, "text": "留守中の文です。"})
+            client.publish(f"{house.base}/announce", body, 1, properties=properties).wait_for_publish(5)
     time.sleep(2)
     house.service.start()
     assert house.ended("long")[0]["event_type"] == "finished"
