@@ -94,11 +94,6 @@ class Dictionary:
         """Equal for equal words."""
         return hashlib.sha256(repr(self.words).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
-    @property
-    def outside_the_front_end(self) -> tuple[Word, ...]:
-        """Words with letters, digits or signs: found in the text before the rules."""
-        return tuple(word for word in self.words if not word.in_front_end)
-
     def find(self, surface: str) -> Word | None:
         """The word of that surface; case and width do not matter."""
         return next((word for word in self.words if _same(word.surface, surface)), None)

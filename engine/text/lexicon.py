@@ -95,7 +95,13 @@ def _house_words() -> tuple[Reading, ...]:
 
 @lru_cache(maxsize=4)
 def lexicon_of(dictionary: Dictionary | None) -> Lexicon:
-    """The words of the house (``data/japanese.txt``) and, before them, the user's that the front end cannot hold."""
-    own = dictionary.outside_the_front_end if dictionary else ()
-    house = (word for word in _house_words() if dictionary is None or dictionary.find(word.surface) is None)
+    """The words of the house (``data/japanese.txt``) and, before them, the user's that the front end cannot find.
+
+    It cannot hold letters and digits, and would not find a word with one of the house in it, which is read before.
+    """
+    if not dictionary:
+        return Lexicon(_house_words())
+    house = [word for word in _house_words() if dictionary.find(word.surface) is None]
+    taken = [_key(word.surface) for word in house]
+    own = (word for word in dictionary.words if not word.in_front_end or any(t in _key(word.surface) for t in taken))
     return Lexicon([*house, *(word.reading_of() for word in own)])

@@ -21,7 +21,7 @@ from engine.text.utterances import phrases_of_sentences, sentences_of_phrases
 
 __all__ = ["Dropped", "Script", "Sentence", "TextPipeline", "normalize"]
 
-RULES_REVISION = "3"
+RULES_REVISION = "4"
 """Raised whenever a rule changes what is read, so that no cached phrase outlives its rule."""
 
 _MAX_PASSES = 4

@@ -44,6 +44,9 @@ def test_an_empty_file_is_an_empty_dictionary(text: str) -> None:
         ("7:30", "7:30に起きる", "ヨミニオキル"),
         ("C++", "C++で書く", "ヨミデカク"),
         ("朝声", "朝声です", "ヨミデス"),
+        ("朝声子", "朝声子です", "ヨミデス"),
+        ("首都高湾岸線", "首都高湾岸線は渋滞です", "ヨミワジュータイデス"),
+        ("新首都高", "新首都高を通る", "ヨミヲトール"),
         ("Ｗｉ－Ｆｉ", "wi-fiが切れた", "ヨミガキレタ"),
         ("2階の人", "2階の人です", "ヨミデス"),
         ("😊", "はい😊", "ハイヨミ"),
@@ -54,6 +57,11 @@ def test_an_empty_file_is_an_empty_dictionary(text: str) -> None:
 def test_any_surface_is_read_as_told(surface: str, text: str, kana: str) -> None:
     pipeline = TextPipeline(Dictionary((Word(surface, "よみ"),)))
     assert pipeline.kana(text) == kana
+
+
+def test_a_word_around_one_of_the_house_leaves_that_one_alone() -> None:
+    pipeline = TextPipeline(Dictionary((Word("朝声子", "あさこ"),)))
+    assert pipeline.kana("朝声子が朝声と首都高で") == "アサコガアサゴエトシュトコーデ"
 
 
 def test_a_word_of_letters_is_not_found_within_another() -> None:
