@@ -58,15 +58,16 @@ class EmbeddedBroker:
 
     async def _serve(self) -> None:
         try:
-            from amqtt.broker import Broker  # noqa: PLC0415 - an extra
-            from amqtt.errors import BrokerError  # noqa: PLC0415
+            from amqtt.errors import BrokerError  # noqa: PLC0415 - an extra
+
+            from daemon.mqtt.embedded_amqtt import LosslessBroker  # noqa: PLC0415 - imports amqtt
         except ImportError:
             self._problem = "amqtt is not installed: pip install 'asagoe[broker]', or set mqtt.url to a broker"
             return
         # It logs each client that speaks MQTT 5 as an error, and each session at length.
         for name in ("amqtt", "transitions"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        broker = Broker(self._config())
+        broker = LosslessBroker(self._config())
         try:
             await broker.start()
         except (BrokerError, OSError) as error:
