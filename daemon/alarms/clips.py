@@ -79,6 +79,7 @@ class Clips:
         self._late_words = late_words
         self._ready: dict[str, Ready] = {}
         self._working: dict[str, asyncio.Task[None]] = {}
+        self._said: dict[str, str] = {}
 
     def prepare(self, alarm: Alarm, moment: datetime, late: timedelta = timedelta()) -> asyncio.Task[None]:
         """Begin to make an alarm's sound for a moment; an older one is replaced when the new one is there.
@@ -115,6 +116,10 @@ class Clips:
             return Ready(self.bell())
         return self._ready.get(alarm.id) or Ready(self.bell(), "its speech is not ready yet")
 
+    def text(self, alarm: Alarm) -> str:
+        """What an alarm says, in words; empty for a template that was not put into words yet."""
+        return self._said.get(alarm.id) or ("" if alarm.is_template else alarm.text)
+
     def working(self, alarm_id: str) -> asyncio.Task[None] | None:
         """The task that makes an alarm's sound; None when none does."""
         task = self._working.get(alarm_id)
@@ -128,6 +133,7 @@ class Clips:
         """Let go of an alarm's sound."""
         self._stop_working(alarm_id)
         self._ready.pop(alarm_id, None)
+        self._said.pop(alarm_id, None)
 
     def _stop_working(self, alarm_id: str) -> None:
         task = self._working.pop(alarm_id, None)
@@ -136,7 +142,7 @@ class Clips:
 
     async def _make(self, alarm: Alarm, moment: datetime, late: timedelta) -> None:
         problems: list[str] = []
-        text = self._text(alarm, moment, late, problems)
+        text = self._said[alarm.id] = self._text(alarm, moment, late, problems)
         others = [name for name in self._renderer.ready if name != alarm.speaker]
         for speaker in (alarm.speaker, *others):
             try:

@@ -161,7 +161,7 @@ class Ringer:
         volume = self._volume()
         announcement = Announcement(
             id=f"{self._alarm.id}@{self._moment()}/{self._ring.snoozes}.{number}",
-            text=clip.text or self._alarm.text,
+            text=clip.text or self._clips.text(self._alarm),
             origin="alarm",
             received=self._clock.now(),
             received_at=self._clock.monotonic(),

@@ -92,6 +92,9 @@ class FakeClips:
     def bell(self):
         return BELL
 
+    def text(self, alarm):
+        return alarm.text
+
     def working(self, alarm_id):
         return None
 

@@ -31,12 +31,15 @@ class OneClip:
     def bell(self):
         return Clip(SPEECH.pieces[:1], BELL)
 
+    def text(self, alarm):
+        return alarm.text.replace("{{ time }}", "6時")
+
     def working(self, alarm_id):
         return None
 
 
-def ringing(house, name="wake-up", clips=None, **options):
-    alarm = Alarm(name, Rule(), "おはよう", repeat_every=timedelta(seconds=0.2), max_ring=timedelta(minutes=2))
+def ringing(house, name="wake-up", clips=None, text="おはよう", **options):
+    alarm = Alarm(name, Rule(), text, repeat_every=timedelta(seconds=0.2), max_ring=timedelta(minutes=2))
     troubles = []
     ringer = Ringer(
         alarm,
@@ -211,5 +214,16 @@ def test_a_round_tells_the_words_that_are_spoken_and_not_their_template(tmp_path
                 assert texts == [text]
                 await ended(task)
                 house.events.clear()
+
+    asyncio.run(scenario())
+
+
+def test_a_round_of_the_bell_tells_the_words_that_would_have_been_spoken(tmp_path):
+    async def scenario():
+        async with House(tmp_path) as house:
+            _, _, task = ringing(house, clips=OneClip(OneClip().bell(), "its speech failed"), text="{{ time }}です。")
+            await first_round(house, kind=events.ACCEPTED)
+            assert [e.details["text"] for e in house.events if e.type == events.ACCEPTED] == ["6時です。"]
+            await ended(task)
 
     asyncio.run(scenario())
