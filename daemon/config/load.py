@@ -64,7 +64,7 @@ class ConfigError(DaemonError):
 
 
 def find_config(explicit: Path | None) -> Path | None:
-    """The file to read: the one that is named, else the system's, else the user's, else None."""
+    """The file to read: the one that is named, else the user's, else the system's, else None."""
     if explicit is not None:
         return explicit
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
