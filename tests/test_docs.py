@@ -268,7 +268,7 @@ def test_commands_and_options_of_the_documents_exist():
     for page, text in DOCS.items():
         for line in code(text):
             words = line.split()
-            options = [word for word in words if word.startswith("--") and len(word) > 2]
+            options = [bare for word in words if len(bare := word.strip("[]()")) > 2 and bare.startswith("--")]
             for first in words[0].split("|"):
                 paths = [path for path in COMMANDS if path[0] == first]
                 assert paths, f"{page}: asagoe {line}"

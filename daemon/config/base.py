@@ -21,11 +21,12 @@ def speech_option(name: str) -> Any:
     """A field for a speech option; the range is the engine's own."""
     allowed = OPTION_RANGES[name]
     unit = f" {allowed.unit}" if allowed.unit else ""
+    default = "none" if name == "seed" else f"{allowed.default:g}"  # without a seed, each rendering is another
     return Field(
         default=None,
         ge=allowed.low,
         le=allowed.high,
-        description=f"{allowed.meaning} ({allowed.low:g} to {allowed.high:g}{unit}, default {allowed.default:g})",
+        description=f"{allowed.meaning} ({allowed.low:g} to {allowed.high:.10g}{unit}, default {default})",
     )
 
 
