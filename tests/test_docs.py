@@ -82,6 +82,13 @@ def test_every_page_can_be_reached_from_both_readmes():
             assert f"({page})" in DOCS["README.ja.md"], page
 
 
+def test_every_room_of_the_house_is_on_its_plan():
+    plan = DOCS["docs/developers.md"].partition("```")[2].partition("```")[0]
+    for package in ("engine", "daemon"):
+        for room in (path.parent.name for path in (ROOT / package).glob("*/__init__.py")):
+            assert re.search(rf"\b{room}/", plan), f"{package}/{room}"
+
+
 # Examples
 
 

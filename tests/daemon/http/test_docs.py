@@ -52,3 +52,14 @@ def test_every_command_of_mqtt_stands_in_the_guide_and_no_other(node):
     names = {re.sub(r"^(set/(?:alarm|schedule))/.*", r"\1", name) for name in node.service.house.commands.names}
     told = {name.removesuffix("/") for name in re.findall(r"`…/((?:do|set)/[a-z_]+)", MQTT.partition("\n## ")[0])}
     assert told == names
+
+
+@pytest.mark.parametrize(("path", "topic"), [("/api/state", "state"), ("/health", "health")])
+def test_every_key_of_what_the_node_tells_stands_in_the_guide(node, path, topic):
+    (row,) = [line for line in MQTT.splitlines() if line.startswith(f"| `…/{topic}` |")]
+    told = node.ask("GET", path).json
+    assert len(told) > 8
+    if topic == "health":  # HTTP adds one; without MQTT there is no connection to tell of
+        told = told.keys() - {"status"} | {"mqtt"}
+    for key in told:
+        assert f"`{key}`" in row, key
