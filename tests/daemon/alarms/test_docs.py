@@ -64,7 +64,9 @@ def test_topics_of_the_guide_are_commands():
     AgendaCommands(agenda, None).add_to(commands)
     told = set(re.findall(r"`((?:do|set)/[\w/<>]+)`", section("By MQTT").partition("```")[0]))
     known = {name.replace("+", "<id>") for name in commands.names}
-    assert told - {"set/schedule/<id>/", "set/schedule/<id>"} == {name for name in known if not name.startswith("set/schedule")}
+    assert told - {"set/schedule/<id>/", "set/schedule/<id>"} == {
+        name for name in known if not name.startswith("set/schedule")
+    }
 
 
 def test_events_of_the_guide_are_those_there_are():
