@@ -30,6 +30,7 @@ from daemon.config.schedule import ScheduleEntryConfig
 from daemon.config.speakers import SpeakerConfig
 from daemon.config.values import parse_duration
 from daemon.config.yaml import parse
+from daemon.wiring.reload import FIXED
 from engine.text.dictionary import parse_dictionary
 
 ROOT = Path(__file__).parent.parent
@@ -237,6 +238,13 @@ def test_defaults_of_the_reference_are_those_of_the_program():
                 continue
             compared += 1
     assert compared >= 14
+
+
+def test_keys_that_wait_for_the_next_start_are_marked():
+    section = DOCS["docs/configuration.md"].partition("## All keys\n")[2].partition("\n## ")[0]
+    names = re.findall(r"^\| (.*?) \|", section, re.MULTILINE)
+    told = {key: "●" in cell for cell in names for key in re.findall(r"`(\w+)`", cell)}
+    assert told == {key: key in FIXED for key in Config.model_fields}
 
 
 # Commands
