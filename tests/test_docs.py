@@ -301,6 +301,20 @@ def test_commands_and_options_of_the_documents_exist():
     assert seen >= 80
 
 
+def test_commands_and_pages_that_the_program_names_exist():
+    named = 0
+    groups = {path[0] for path in COMMANDS if len(path) == 2}
+    for file in (*ROOT.glob("daemon/**/*.py"), *ROOT.glob("engine/**/*.py"), *ROOT.glob("config/*.yaml")):
+        text = file.read_text("utf-8")
+        for group, name in re.findall(r"\basagoe ([a-z-]+) ([a-z-]+)", text):
+            if group in groups and not name.startswith("-"):
+                assert (group, name) in COMMANDS, f"{file.name}: asagoe {group} {name}"
+                named += 1
+        for page in re.findall(r"\bdocs/[\w-]+\.md\b", text):
+            assert (ROOT / page).exists(), f"{file.name}: {page}"
+    assert named > 10
+
+
 def test_the_readme_has_every_command_in_both_languages():
     tables = []
     for page in ("README.md", "README.ja.md"):

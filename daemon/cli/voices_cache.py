@@ -255,7 +255,7 @@ def remove_voices(sources: Sequence[str], folders: Sequence[str]) -> int:
 
     found = [item for item in _chosen(sources) if not folders or item.prefix in folders]
     if not found:
-        return fail(f"the cache holds nothing of {', '.join([*sources, *folders])}; see asagoe voices list")
+        return fail(f"the cache holds nothing of {', '.join([*sources, *folders])}; see asagoe voices cached")
     try:
         for item in found:
             out.print(f"{item.source} {item.prefix}: {_size(item.tree.remove(item.prefix))} freed", markup=False)

@@ -267,3 +267,9 @@ def test_the_command_refuses_a_threshold_that_is_none():
     done = asagoe("voices", "tune", "f1", "--threshold", "3")
     assert done.returncode == 2
     assert "10" in done.stderr
+
+
+def test_what_the_cache_does_not_hold_cannot_be_removed_and_it_is_said_where_to_look(tmp_path):
+    done = asagoe("voices", "remove", "hf://me/voices", ASAGOE_CACHE=str(tmp_path))
+    assert done.returncode == 1
+    assert "the cache holds nothing of hf://me/voices; see asagoe voices cached" in " ".join(done.stderr.split())
