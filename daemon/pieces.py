@@ -17,7 +17,6 @@ from engine import (
     DeadlineExceededError,
     EngineError,
     Speaker,
-    VoiceNotAvailableError,
 )
 from engine.audio import concatenate
 
@@ -42,7 +41,7 @@ async def pieces_of(
     chime_rate: int,
     on_rendered: Callable[[Rendering], None],
     ahead: bool = False,
-    on_replaced: Callable[[Job], None] = lambda _: None,
+    on_replaced: Callable[[Job, str], None] = lambda _job, _reason: None,
 ) -> AsyncIterator[Piece]:
     """Render an announcement as it is asked for.
 
@@ -54,7 +53,7 @@ async def pieces_of(
         chime_rate: sample rate for chimes, in Hz.
         on_rendered: told of each sentence when its sound is there.
         ahead: nobody waits for it yet.
-        on_replaced: told of the job that goes on, when the speaker is not there any more.
+        on_replaced: told of the job that goes on where the speaker failed, and why it did.
 
     Raises:
         EngineError: a sentence cannot be spoken, by no speaker.
@@ -65,10 +64,10 @@ async def pieces_of(
     if chime is not None:
         yield Piece(_padded(chime, after=CHIME_GAP), CHIME)
     for index in range(resume_at, total):
-        able, rendering = await _rendered(announcement, job, renderer, index, ahead=ahead)
+        able, rendering, problem = await _rendered(announcement, job, renderer, index, ahead=ahead)
         if able is not job:
             job, segments = able, able.plan.segments
-            on_replaced(job)
+            on_replaced(job, problem)
         on_rendered(rendering)
         pause = rendering.spoken.pause if index < total - 1 else 0.0
         if (index + 1) % len(segments) in job.starts and index < total - 1:
@@ -81,8 +80,8 @@ async def pieces_of(
 
 async def _rendered(
     announcement: Announcement, job: Job, renderer: Renderer, index: int, *, ahead: bool
-) -> tuple[Job, Rendering]:
-    """A sentence, and the job that goes on: another speaker's where this one fails or was replaced meanwhile.
+) -> tuple[Job, Rendering, str]:
+    """A sentence, the job that goes on, and why that is another one: this speaker failed or was replaced meanwhile.
 
     Heard in another voice is better than not heard.
     """
@@ -91,20 +90,24 @@ async def _rendered(
     while True:
         segments = job.plan.segments
         try:
-            return job, await renderer.render(job, segments[index % len(segments)], ahead=ahead)
-        except (BadRequestError, CancelledSpeechError, DeadlineExceededError):
+            rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
+        except (CancelledSpeechError, DeadlineExceededError):
             raise
         except (EngineError, MemoryError) as error:
+            if isinstance(error, BadRequestError) and job.instead_of is None:
+                raise  # what was asked of the speaker that was asked is wrong; a substitute is merely not the one
             first = first or error
             failed.append(job.speaker)
             try:
                 following = await renderer.plan(announcement, ahead=ahead, without=failed)
-            except VoiceNotAvailableError:
+            except EngineError:
                 raise first from None
             name, other = job.speaker.name, following.speaker.name
             if other != name:
                 _log.warning("speaker %s failed at %s, %s goes on: %s", name, announcement.id, other, error)
             job = following
+        else:
+            return job, rendering, str(first or "")
 
 
 async def pieces_of_clip(clip: Clip, resume_at: int) -> AsyncIterator[Piece]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from daemon.announcement import Announcement
 from daemon.phrases import PhraseCache
-from engine import TTS, NothingToSayError, Plan, Segment, Speaker, Spoken, VoiceNotAvailableError
+from engine import TTS, InvalidOptionError, NothingToSayError, Plan, Segment, Speaker, Spoken, VoiceNotAvailableError
 
 _T = TypeVar("_T")
 
@@ -191,8 +191,7 @@ class Renderer:
 
     def plan_now(self, text: str, speaker: str | None, options: Mapping[str, Any]) -> Job:
         """As ``plan``, on the caller's thread."""
-        chosen, own, instead_of = self._chosen(speaker, options)
-        return Job(chosen, chosen.plan(text, **own), instead_of)
+        return self._job(speaker, options, (), lambda chosen, own, _: (chosen.plan(text, **own), ()))
 
     def render_now(self, job: Job, segment: Segment) -> Rendering:
         """As ``render``, on the caller's thread. The sound is not kept: the cache is for what the house says."""
@@ -205,19 +204,53 @@ class Renderer:
         self._ahead.shutdown(wait=False, cancel_futures=True)
 
     def _plan(self, announcement: Announcement, without: Collection[Speaker]) -> Job:
-        speaker, options, instead_of = self._chosen(announcement.speaker, announcement.options, without)
-        if announcement.speaker is None and "style" not in options and instead_of is None:
-            style = self.default_style()
-            if style is not None and style in speaker.styles:
-                options["style"] = style
-        plan, starts = _plan_of(speaker, announcement, options)
-        return Job(speaker, plan, instead_of, starts)
+        def planned(speaker: Speaker, options: dict[str, Any], asked: bool) -> tuple[Plan, tuple[int, ...]]:
+            if announcement.speaker is None and "style" not in options and asked:
+                style = self.default_style()
+                if style is not None and style in speaker.styles:
+                    options["style"] = style
+            return _plan_of(speaker, announcement, options)
+
+        return self._job(announcement.speaker, announcement.options, without, planned)
+
+    def _job(
+        self,
+        name: str | None,
+        options: Mapping[str, Any],
+        without: Collection[Speaker],
+        planned: Callable[[Speaker, dict[str, Any], bool], tuple[Plan, tuple[int, ...]]],
+    ) -> Job:
+        """The plan of the speaker that was asked for, or of the first substitute that takes the options.
+
+        Args:
+            name: of the speaker; None for the default.
+            options: of speech.
+            without: speakers that have failed.
+            planned: makes the plan, with a speaker, its options, and whether it is the one that was asked for.
+        """
+        asked = name or self._default
+        refused: list[Speaker] = []
+        first: InvalidOptionError | None = None
+        while True:
+            try:
+                speaker, own, instead_of = self._chosen(asked, options, [*without, *refused])
+            except VoiceNotAvailableError:
+                if first is None:
+                    raise
+                raise first from None
+            try:
+                plan, starts = planned(speaker, own, instead_of is None)
+                return Job(speaker, plan, instead_of, starts)
+            except InvalidOptionError as error:
+                if instead_of is None:
+                    raise
+                first = first or error
+                refused.append(speaker)
 
     def _chosen(
-        self, name: str | None, options: Mapping[str, Any], without: Collection[Speaker] = ()
+        self, asked: str, options: Mapping[str, Any], without: Collection[Speaker]
     ) -> tuple[Speaker, dict[str, Any], str | None]:
         """The speaker, the options that it takes, and whom it stands in for."""
-        asked = name or self._default
         speaker, substitute = self._speaker(asked, without)
         own = dict(options)
         if substitute:  # it may have other styles and fewer options; what it has not, it goes without

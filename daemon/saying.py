@@ -186,7 +186,8 @@ class Saying:
         opening = await until_speech(pieces)
         return self._job, opening, pieces
 
-    def _replaced(self, job: Job) -> None:
+    def _replaced(self, job: Job, reason: str) -> None:
+        del reason  # it is in the log; events tell who speaks instead of whom
         self._job = job
 
     async def _unless_halted(self, work: Coroutine[Any, Any, _T]) -> _T | None:

@@ -20,6 +20,7 @@ from engine.errors import (
     UnknownStyleError,
     VoiceNotAvailableError,
 )
+from engine.failures import engine_errors
 from engine.forking import generation
 from engine.loudness import TARGET_LUFS, even_out
 from engine.options import SpeechOptions
@@ -172,12 +173,15 @@ class Speaker:
             DeadlineExceededError: the deadline passed.
             VoiceNotAvailableError: the speaker was unloaded, cannot be loaded again, or was loaded
                 before this process was forked.
+            TransientError: there is no memory left for it.
+            EngineDefectError: the voice fails at it.
         """
-        rendered = self._rendered(segment, cancel, deadline, background=background)
-        audio = trimmed(rendered.audio)
-        samples = even_out(
-            audio.samples, audio.sample_rate, target=TARGET_LUFS, volume=segment.options.number("volume")
-        )
+        with engine_errors(f"speaker {self.name} speaks"):
+            rendered = self._rendered(segment, cancel, deadline, background=background)
+            audio = trimmed(rendered.audio)
+            samples = even_out(
+                audio.samples, audio.sample_rate, target=TARGET_LUFS, volume=segment.options.number("volume")
+            )
         own = rendered.pause if not segment.sentence.phrases else None  # of phrases, pauses are as they say
         pause = segment.sentence.pause if own is None else own
         return Spoken(Audio(samples, audio.sample_rate, audio.timings), pause)

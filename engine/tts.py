@@ -16,6 +16,7 @@ from platformdirs import user_cache_path
 
 from engine.device import checked_device
 from engine.errors import DictionaryError, EngineError, InvalidOptionError, PrepareError, UnknownSpeakerError
+from engine.failures import engine_errors
 from engine.forking import renewed_after_fork
 from engine.memory import trim
 from engine.options import SpeechOptions
@@ -261,7 +262,8 @@ class TTS:
     ) -> EngineError | None:
         """Load one speaker; returns why it cannot be had."""
         try:
-            speaker = self._loaded(name, spec, context, download=download, progress=progress)
+            with engine_errors(f"speaker {name} is loaded"):
+                speaker = self._loaded(name, spec, context, download=download, progress=progress)
         except EngineError as error:
             return error
         try:
@@ -283,7 +285,8 @@ class TTS:
 
         def again() -> Voice:
             try:
-                return self._voice(name, spec, context, download=False, progress=nothing)
+                with engine_errors(f"speaker {name} is loaded again"):
+                    return self._voice(name, spec, context, download=False, progress=nothing)
             except EngineError:  # then it is not ready any more; prepare() tries it again
                 with self._lock:
                     if self._speakers.get(name) is speaker:
@@ -321,7 +324,8 @@ class _Speakers(dict[str, Speaker]):
 
 def _warm_up(speaker: Speaker) -> None:
     try:
-        speaker.generate(_WARMUP)
+        with engine_errors(f"speaker {speaker.name} says its first sentence"):
+            speaker.generate(_WARMUP)
     except EngineError:
         speaker.close()
         raise

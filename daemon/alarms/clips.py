@@ -16,7 +16,7 @@ from daemon.chimes import load_chime
 from daemon.clock import Clock
 from daemon.pieces import pieces_of
 from daemon.playback import Piece
-from daemon.renderer import Renderer
+from daemon.renderer import Job, Renderer
 from engine import EngineError
 
 _log = logging.getLogger("asagoe.alarm")
@@ -147,7 +147,7 @@ class Clips:
         for speaker in (alarm.speaker, *others):
             try:
                 async with asyncio.timeout(PATIENCE):
-                    clip = await self._speech(alarm, text, speaker)
+                    clip = await self._speech(alarm, text, speaker, problems)
             except (EngineError, OSError, ValueError) as error:
                 problems.append(f"{speaker or 'the default speaker'}: {error}")
             except TimeoutError:
@@ -169,7 +169,7 @@ class Clips:
             text = self._words("{{ now | time }}", moment)
         return f"{self._late_words(late)}{text}" if late >= LATE else text
 
-    async def _speech(self, alarm: Alarm, text: str, speaker: str | None) -> Clip:
+    async def _speech(self, alarm: Alarm, text: str, speaker: str | None, problems: list[str]) -> Clip:
         announcement = Announcement(
             id=f"prepare {alarm.id}",
             text=text,
@@ -181,6 +181,13 @@ class Clips:
             chime=alarm.sound,
         )
         job = await self._renderer.plan(announcement, ahead=True)
+
+        def replaced(by: Job, reason: str) -> None:
+            nonlocal job
+            if by.speaker.name != job.speaker.name:
+                problems.append(f"{job.speaker.name}: {reason}")
+            job = by
+
         pieces = [
             piece
             async for piece in pieces_of(
@@ -190,6 +197,7 @@ class Clips:
                 resume_at=0,
                 chime_rate=self._sample_rate(),
                 on_rendered=lambda _: None,
+                on_replaced=replaced,
                 ahead=True,
             )
         ]

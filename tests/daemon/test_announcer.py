@@ -221,24 +221,29 @@ def test_a_voice_that_fails_never_blocks_the_next(tmp_path, error, caplog):
     run(scenario())
 
 
-def with_spare(house):
-    """A second speaker, with a voice of its own."""
+def with_spare(house, name="spare"):
+    """A further speaker, with a voice of its own."""
     spare = ToneVoice()
-    house.tts._speakers["spare"] = Speaker("spare", spare, house.tts.text)
+    house.tts._speakers[name] = Speaker(name, spare, house.tts.text)
     return spare
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "reason"),
     [
-        EngineDefectError("the samples are not finite"),
-        TransientError("the device has no memory left"),
-        VoiceNotAvailableError("the device 'cuda' failed"),
-        MemoryError("no memory"),
+        (EngineDefectError("the samples are not finite"), "the samples are not finite"),
+        (TransientError("the device has no memory left"), "the device has no memory left"),
+        (VoiceNotAvailableError("the device 'cuda' failed"), "the device 'cuda' failed"),
+        (MemoryError(), "there is no memory left while speaker tone speaks; unload a speaker, or try again"),
+        (
+            OSError(5, "Input/output error"),
+            "the system refuses something while speaker tone speaks: [Errno 5] Input/output error",
+        ),
+        (RuntimeError("unexpected"), "a defect while speaker tone speaks: RuntimeError('unexpected')"),
     ],
 )
 @pytest.mark.parametrize("fails_at", ["一", "三"])
-def test_where_a_voice_fails_another_speaker_goes_on(tmp_path, caplog, error, fails_at):
+def test_where_a_voice_fails_another_speaker_goes_on(tmp_path, caplog, error, reason, fails_at):
     async def scenario():
         async with House(tmp_path) as house:
             spare = with_spare(house)
@@ -262,7 +267,7 @@ def test_where_a_voice_fails_another_speaker_goes_on(tmp_path, caplog, error, fa
     run(scenario())
     (told,) = [record.getMessage() for record in caplog.records if "goes on" in record.getMessage()]
     assert told.startswith("speaker tone failed at ")
-    assert told.endswith(f", spare goes on: {error}")
+    assert told.endswith(f", spare goes on: {reason}")
 
 
 def test_where_all_voices_fail_the_reason_is_that_of_the_one_that_was_asked(tmp_path):
@@ -271,6 +276,39 @@ def test_where_all_voices_fail_the_reason_is_that_of_the_one_that_was_asked(tmp_
             spare = with_spare(house)
             house.voice.error, spare.error = EngineDefectError("broken"), EngineDefectError("broken too")
             assert (await house.until("failed", house.say("はい。"))).reason == "broken"
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("error", [EngineDefectError("broken"), InvalidOptionError("the spare needs a vocoder")])
+def test_a_substitute_that_refuses_or_fails_is_passed_over_for_the_next(tmp_path, error):
+    """An option was meant for the voice that was asked; what another makes of it decides nothing."""
+
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare, last = with_spare(house), with_spare(house, "last")
+            house.voice.error, spare.error = EngineDefectError("broken"), error
+            event = await house.until("finished", house.say("はい。いいえ。"))
+            assert (event.details["speaker"], event.details["instead_of"]) == ("last", "tone")
+            assert last.spoken == ["はい。", "いいえ。"]
+
+    run(scenario())
+
+
+def test_a_substitute_that_does_not_take_an_option_is_passed_over_for_the_next(tmp_path):
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare, last = with_spare(house), with_spare(house, "last")
+            spare.refused = "speed"
+            house.voice.error = EngineDefectError("broken")
+            event = await house.until("finished", house.say("はい。", options={"speed": 1.5}))
+            assert (event.details["speaker"], event.details["instead_of"]) == ("last", "tone")
+            last.refused = "speed"
+            assert (await house.until("failed", house.say("ええ。", options={"speed": 1.5}))).reason == "broken"
+            house.voice.refused = "speed"
+            reason = (await house.until("failed", house.say("では。", options={"speed": 1.4}))).reason
+            assert reason == "speed is refused"
+            assert spare.spoken == []
 
     run(scenario())
 

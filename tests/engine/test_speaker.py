@@ -9,10 +9,12 @@ from engine import (
     Audio,
     CancelledSpeechError,
     DeadlineExceededError,
+    EngineDefectError,
     InvalidOptionError,
     NothingToSayError,
     Speaker,
     SpeechOptions,
+    TransientError,
     UnknownStyleError,
     VoiceNotAvailableError,
 )
@@ -397,3 +399,27 @@ def test_a_sentence_in_the_background_becomes_urgent_when_somebody_waits_for_its
     for thread in (ahead, urgent):
         thread.join()
     assert seen == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected", "words"),
+    [
+        (RuntimeError("std::bad_cast"), EngineDefectError, "RuntimeError('std::bad_cast')"),
+        (IndexError("out of bounds"), EngineDefectError, "IndexError('out of bounds')"),
+        (ValueError("cannot broadcast"), EngineDefectError, "ValueError('cannot broadcast')"),
+        (OSError(5, "Input/output error"), VoiceNotAvailableError, "Input/output error"),
+        (MemoryError(), TransientError, "there is no memory left while speaker tone speaks"),
+        (TransientError("the device has no memory"), TransientError, "the device has no memory"),
+    ],
+)
+def test_whatever_a_voice_raises_is_an_error_of_the_engine_and_the_speaker_stays(
+    speaker, voice, raised, expected, words, caplog
+):
+    voice.error = raised
+    with pytest.raises(expected) as caught:
+        speaker.generate("はい。")
+    assert type(caught.value) is expected
+    assert words in str(caught.value)
+    assert [r.exc_info[1] for r in caplog.records] == ([raised] if expected is EngineDefectError else [])
+    voice.error = None
+    assert speaker.generate("はい。").duration > 0.1

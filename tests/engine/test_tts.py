@@ -155,3 +155,41 @@ def test_a_speaker_that_cannot_be_loaded_again_after_its_rest_is_not_ready_until
         assert not tts.speakers
         (tmp_path / "away").rename(own)
         assert np.array_equal(tts.prepare().speakers["a"].generate("はい。").samples, sound)
+
+
+@pytest.mark.parametrize(
+    ("raised", "words"),
+    [
+        (MemoryError(), "there is no memory left while speaker a is loaded"),
+        (OSError(5, "Input/output error"), "Input/output error"),
+        (RuntimeError("Failed to initialize Mecab"), "Failed to initialize Mecab"),
+    ],
+)
+def test_whatever_a_voice_raises_while_it_is_loaded_leaves_the_others_ready(tmp_path, monkeypatch, raised, words):
+    from pathlib import Path
+
+    from engine.text.openjtalk import library
+    from engine.voices.openjtalk import OpenJTalkFamily
+
+    bundled = Path(library().__file__).parent / "htsvoice" / "mei_normal.htsvoice"
+    load = OpenJTalkFamily.load
+    broken = True
+
+    def loading(family, model, context):
+        if broken and model == str(bundled):
+            raise raised
+        return load(family, model, context)
+
+    monkeypatch.setattr(OpenJTalkFamily, "load", loading)
+    with TTS().load("a", source=f"openjtalk:{bundled}").load("b") as tts:
+        with pytest.raises(PrepareError) as caught:
+            tts.prepare(warmup=True)
+        assert words in str(caught.value.failures["a"])
+        assert set(tts.speakers) == {"b"}
+        broken = False
+        speaker = tts.prepare().speakers["a"]
+        speaker.release()
+        broken = True
+        with pytest.raises(VoiceNotAvailableError, match="speaker a cannot be loaded again"):
+            speaker.generate("はい。")
+        assert set(tts.speakers) == {"b"}

@@ -11,8 +11,10 @@ from daemon.alarms.clips import Clips
 from daemon.alarms.keeper import SIREN
 from daemon.alarms.phrases import late_words
 from daemon.schedule.rules import Rule
+from engine import EngineDefectError, Speaker
 from tests.fakes.announcing import House
 from tests.fakes.clock import FakeClock
+from tests.fakes.voice import ToneVoice
 
 
 def clips(now):
@@ -64,5 +66,42 @@ def test_the_sound_knows_the_words_that_are_spoken_in_it(tmp_path, late, templat
             ready = made.get(alarm)
             assert (ready.problem, ready.clip.text, made.text(alarm)) == (None, text, text)
             assert made.bell().text == ""
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("fails_at", ["一", "二"])
+@pytest.mark.parametrize("spare_too", [False, True])
+def test_where_its_voice_fails_the_sound_says_who_speaks_in_it_and_why(tmp_path, fails_at, spare_too):
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare = ToneVoice()
+            house.tts._speakers["spare"] = Speaker("spare", spare, house.tts.text)
+            original = house.voice.synthesize
+
+            def failing(sentence, options):
+                if fails_at in sentence.text:
+                    raise EngineDefectError("it is broken")
+                return original(sentence, options)
+
+            house.voice.synthesize = failing
+            spare.error = EngineDefectError("so is this") if spare_too else None
+            made = Clips(
+                clock=house.clock,
+                renderer=house.renderer,
+                sample_rate=lambda: 24_000,
+                words=lambda text, _moment: text,
+                late_words=late_words,
+            )
+            alarm = Alarm("wake-up", Rule(), "一つ目。二つ目。", is_template=False)
+            await made.prepare(alarm, datetime(2026, 12, 1, 7, tzinfo=UTC))
+            ready = made.get(alarm)
+            assert ready.clip.speaker == ("bell" if spare_too else "spare")
+            if not spare_too:
+                assert ready.problem == "tone: it is broken"
+                assert ready.clip.sentences == 2
+                assert len(ready.clip.pieces) == 3  # with the chime
+            else:
+                assert "it is broken" in ready.problem
 
     asyncio.run(scenario())
