@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine import VoiceNotAvailableError, check_device
+from engine import EngineError, check_device
 
 CPU = "cpu"
 
@@ -21,6 +21,6 @@ def usable_device(wanted: str) -> tuple[str, str | None]:
     """
     try:
         check_device(wanted)
-    except VoiceNotAvailableError as error:
+    except EngineError as error:
         return CPU, str(error)
     return wanted, None

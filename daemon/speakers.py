@@ -22,6 +22,8 @@ FIRST_PAUSE = 30.0
 LONGEST_PAUSE = 3600.0
 """Seconds before the second attempt, and before any."""
 
+_BUNDLED = "openjtalk:mei"
+
 LOOK = 10.0
 """Seconds between two looks for idle speakers, at most."""
 
@@ -65,16 +67,18 @@ class SpeakerKeeper:
         failures = await self._prepare()
         # It stands in for what is missing, and for one that fails some day: it costs 10 ms and a megabyte.
         wanted = failures or config.remote_speakers or self._unload_after
-        if EMBEDDED not in self._tts.speakers and (wanted or not self._has_embedded()):
-            self._tts.load(EMBEDDED, source="openjtalk:mei")
+        if EMBEDDED not in self._tts.speakers and (wanted or not self._has_bundled(config)):
+            self._tts.load(EMBEDDED, source=_BUNDLED)
             failures = await self._prepare()
         if not self._tts.speakers:
             raise PrepareError(failures)
         self._note({name: str(error) for name, error in failures.items() if name in config.speakers})
         self._changed.set()
 
-    def _has_embedded(self) -> bool:
-        return any(speaker.family == "openjtalk" for speaker in self._tts.speakers.values())
+    def _has_bundled(self, config: Config) -> bool:
+        """Whether a speaker has the voice that comes along: another file of Open JTalk may be damaged."""
+        ready = self._tts.speakers
+        return any(name in ready and speaker.source == _BUNDLED for name, speaker in config.own_speakers.items())
 
     def _declare(self, config: Config) -> None:
         """Off the loop: a speaker that is replaced first finishes the sentence that it is at."""

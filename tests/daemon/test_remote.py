@@ -264,6 +264,30 @@ def test_a_stop_ends_what_is_waited_for(tmp_path):
     go(tmp_path, scenario, timeout=30)
 
 
+@pytest.mark.parametrize(
+    ("raised", "words"),
+    [
+        (EngineDefectError("samples are not finite"), "node big: samples are not finite"),
+        (MemoryError(), "node big: there is no memory left while speaker f1 speaks"),
+        (RuntimeError("oops"), r"node big: a defect while speaker f1 speaks: RuntimeError\('oops'\)"),
+        (OSError(5, "Input/output error"), "node big: the system refuses something .* Input/output error"),
+    ],
+)
+def test_a_voice_that_fails_on_the_other_node_is_told_at_once_with_its_reason(tmp_path, raised, words):
+    """Not by silence: that would take the whole patience, and the node would be left alone for a minute."""
+
+    async def scenario(pair):
+        await pair.meet()
+        pair.voice.error = raised
+        async with asyncio.timeout(10):
+            with pytest.raises(VoiceNotAvailableError, match=words):
+                await pair.say("一つ。")
+        pair.voice.error = None
+        assert (await pair.say("二つ。"))[0] == EMBEDDED
+
+    go(tmp_path, scenario, timeout=30)
+
+
 def test_a_lost_connection_ends_what_is_waited_for(tmp_path):
     async def scenario(pair):
         await pair.meet()

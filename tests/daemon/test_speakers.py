@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from daemon.config.load import parse_config
 from daemon.renderer import EMBEDDED
 from daemon.speakers import LOOK, SpeakerKeeper
 from engine import TTS, PrepareError, SourceUnreachableError, VoiceNotAvailableError
+from engine.text.openjtalk import library
 from tests.fakes.clock import FakeClock
 from tests.fakes.published import VOICE, unpack_published
 
@@ -83,6 +85,18 @@ def test_there_is_always_a_voice_that_needs_nothing(tmp_path, monkeypatch, embed
         keeper = SpeakerKeeper(tts, Clock())
         asyncio.run(keeper.load(config))
         assert set(tts.speakers) == expected
+        assert not keeper.problems
+
+
+def test_a_voice_file_of_ones_own_is_not_the_one_that_needs_nothing(tmp_path):
+    bundled = Path(library().__file__).parent / "htsvoice" / "mei_normal.htsvoice"
+    own = tmp_path / "own.htsvoice"
+    own.write_bytes(bundled.read_bytes())
+    config = parse_config(f"speakers: {{own: {{source: 'openjtalk:{own}'}}}}")
+    with TTS() as tts:
+        keeper = SpeakerKeeper(tts, Clock())
+        asyncio.run(keeper.load(config))
+        assert set(tts.speakers) == {"own", EMBEDDED}
         assert not keeper.problems
 
 
