@@ -10,14 +10,8 @@ from daemon.announcement import Announcement, Clip
 from daemon.chimes import NONE, load_chime
 from daemon.playback import Piece
 from daemon.renderer import Job, Renderer, Rendering
-from engine import (
-    Audio,
-    BadRequestError,
-    CancelledSpeechError,
-    DeadlineExceededError,
-    EngineError,
-    Speaker,
-)
+from daemon.substitution import said_by_any
+from engine import Audio
 from engine.audio import concatenate
 
 _log = logging.getLogger("asagoe.announcer")
@@ -64,10 +58,17 @@ async def pieces_of(
     if chime is not None:
         yield Piece(_padded(chime, after=CHIME_GAP), CHIME)
     for index in range(resume_at, total):
-        able, rendering, problem = await _rendered(announcement, job, renderer, index, ahead=ahead)
-        if able is not job:
-            job, segments = able, able.plan.segments
-            on_replaced(job, problem)
+        said = await said_by_any(
+            job,
+            index,
+            title=announcement.id,
+            render=lambda job, segment: renderer.render(job, segment, ahead=ahead),
+            plan=lambda failed: renderer.plan(announcement, ahead=ahead, without=failed),
+        )
+        if said.problem is not None:
+            job, segments = said.job, said.job.plan.segments
+            on_replaced(job, said.problem)
+        rendering = said.rendering
         on_rendered(rendering)
         pause = rendering.spoken.pause if index < total - 1 else 0.0
         if (index + 1) % len(segments) in job.starts and index < total - 1:
@@ -76,38 +77,6 @@ async def pieces_of(
     chime = await _chime(announcement.end_chime, chime_rate)
     if chime is not None:
         yield Piece(_padded(chime, before=CHIME_GAP), total)
-
-
-async def _rendered(
-    announcement: Announcement, job: Job, renderer: Renderer, index: int, *, ahead: bool
-) -> tuple[Job, Rendering, str]:
-    """A sentence, the job that goes on, and why that is another one: this speaker failed or was replaced meanwhile.
-
-    Heard in another voice is better than not heard.
-    """
-    failed: list[Speaker] = []
-    first: EngineError | MemoryError | None = None
-    while True:
-        segments = job.plan.segments
-        try:
-            rendering = await renderer.render(job, segments[index % len(segments)], ahead=ahead)
-        except (CancelledSpeechError, DeadlineExceededError):
-            raise
-        except (EngineError, MemoryError) as error:
-            if isinstance(error, BadRequestError) and job.instead_of is None:
-                raise  # what was asked of the speaker that was asked is wrong; a substitute is merely not the one
-            first = first or error
-            failed.append(job.speaker)
-            try:
-                following = await renderer.plan(announcement, ahead=ahead, without=failed)
-            except EngineError:
-                raise first from None
-            name, other = job.speaker.name, following.speaker.name
-            if other != name:
-                _log.warning("speaker %s failed at %s, %s goes on: %s", name, announcement.id, other, error)
-            job = following
-        else:
-            return job, rendering, str(first or "")
 
 
 async def pieces_of_clip(clip: Clip, resume_at: int) -> AsyncIterator[Piece]:

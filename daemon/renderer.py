@@ -189,9 +189,11 @@ class Renderer:
             waited += _LOOK
         return await self._run(self._ahead, work)
 
-    def plan_now(self, text: str, speaker: str | None, options: Mapping[str, Any]) -> Job:
+    def plan_now(
+        self, text: str, speaker: str | None, options: Mapping[str, Any], without: Collection[Speaker] = ()
+    ) -> Job:
         """As ``plan``, on the caller's thread."""
-        return self._job(speaker, options, (), lambda chosen, own, _: (chosen.plan(text, **own), ()))
+        return self._job(speaker, options, without, lambda chosen, own, _: (chosen.plan(text, **own), ()))
 
     def render_now(self, job: Job, segment: Segment) -> Rendering:
         """As ``render``, on the caller's thread. The sound is not kept: the cache is for what the house says."""

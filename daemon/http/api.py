@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Collection
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -19,8 +19,9 @@ from daemon.http.voicevox_models import Rate, Text
 from daemon.http.wave import header, pcm
 from daemon.http.work import unless_gone
 from daemon.mqtt.payloads import AnnounceMessage
-from daemon.renderer import Job
-from engine import OPTION_RANGES, Audio, Segment, UnknownSpeakerError, __version__
+from daemon.renderer import Job, Rendering
+from daemon.substitution import SaidSentence, said_by_any
+from engine import OPTION_RANGES, Audio, Segment, Speaker, UnknownSpeakerError, __version__
 from engine.audio import concatenate
 
 router = APIRouter()
@@ -127,18 +128,28 @@ async def _sentences(context: Context, body: SayRequest) -> AsyncIterator[bytes]
     ):
         message = f"there is no speaker {body.speaker!r}; there are {', '.join(sorted(renderer.configured))}"
         raise UnknownSpeakerError(message)
+
+    def plan(failed: Collection[Speaker]) -> Awaitable[Job]:
+        return context.work.read(lambda: renderer.plan_now(body.text, body.speaker, options, failed))
+
+    def render(job: Job, segment: Segment) -> Awaitable[Rendering]:
+        return context.work.turn(lambda: renderer.render_now(job, segment))
+
     async with context.work.job():
-        job = await context.work.read(lambda: renderer.plan_now(body.text, body.speaker, options))
-        rate = body.sample_rate or job.speaker.sample_rate
-        for index, segment in enumerate(job.plan.segments):
-            audio = await context.work.turn(lambda job=job, segment=segment: _spoken(context, job, segment))  # type: ignore[misc]
+        job = await plan(())
+        rate = body.sample_rate
+        for index in range(len(job.plan.segments)):
+            said = await said_by_any(job, index, title="a request over HTTP", render=render, plan=plan)
+            job = said.job
+            audio = _with_pause(said)
+            rate = rate or audio.sample_rate  # of the whole, whoever goes on
             data = (await asyncio.to_thread(audio.resampled, rate)) if rate != audio.sample_rate else audio
             yield (header(rate, 1) if index == 0 else b"") + pcm(data).tobytes()
 
 
-def _spoken(context: Context, job: Job, segment: Segment) -> Audio:
-    spoken = context.backend.renderer.render_now(job, segment).spoken
-    if segment.last or not spoken.pause:
+def _with_pause(said: SaidSentence) -> Audio:
+    spoken = said.rendering.spoken
+    if said.segment.last or not spoken.pause:
         return spoken.audio
     return concatenate([spoken.audio, Audio.silence(spoken.pause, spoken.audio.sample_rate)])
 

@@ -6,7 +6,9 @@ import time
 
 import pytest
 
+from engine import EngineDefectError, Speaker
 from tests.daemon.http.conftest import sound_of
+from tests.fakes.voice import ToneVoice
 
 
 def until(condition, timeout=10):
@@ -73,6 +75,67 @@ def test_an_error_of_speech_comes_before_the_sound(node):
         answer = node.ask("POST", "/api/say", body=body, status=status)
         assert answer.headers["Content-Type"] == "application/problem+json"
         assert reason in answer.json["detail"]
+
+
+@pytest.fixture
+def tone(node):
+    """A second speaker of 24 kHz, whose voice can be made to fail."""
+    voice, house = ToneVoice(), node.service.house
+    house.tts._speakers["tone"] = Speaker("tone", voice, house.tts.text)
+    yield voice
+    del house.tts._speakers["tone"]
+
+
+@pytest.mark.parametrize("raised", [EngineDefectError("not finite"), MemoryError(), RuntimeError("oops")])
+@pytest.mark.parametrize("fails_at", ["一", "二"])
+def test_where_a_voice_fails_another_speaker_goes_on_with_the_same_wav(node, tone, raised, fails_at):
+    original = tone.synthesize
+
+    def failing(sentence, options):
+        if fails_at in sentence.text:
+            raise raised
+        return original(sentence, options)
+
+    tone.synthesize = failing
+    body = {"text": "一番目の文。二番目の文。三番目の文。", "speaker": "tone", "style": "Happy"}
+    sound = node.ask("POST", "/api/say", body=body).sound
+    assert sound.rate == (48_000 if fails_at == "一" else 24_000)  # of the first sentence's voice
+    assert tone.spoken == ([] if fails_at == "一" else ["一番目の文。"])
+    assert 2.0 < sound.seconds < 6.0
+    tone.synthesize = original
+    assert node.ask("POST", "/api/say", body=body).sound.rate == 24_000
+
+
+def test_where_no_voice_can_say_it_the_answer_tells_why_the_one_could_not_that_was_asked(node, tone, monkeypatch):
+    house = node.service.house
+    monkeypatch.setattr(house.tts.speakers["mei"]._voice, "synthesize", tone.synthesize)
+    for raised, status, reason in [
+        (EngineDefectError("not finite"), 500, "not finite"),
+        (RuntimeError("oops"), 500, "a defect while speaker tone speaks: RuntimeError('oops')"),
+        (MemoryError(), 503, "there is no memory left while speaker tone speaks"),
+        (OSError(5, "Input/output error"), 503, "Input/output error"),
+    ]:
+        tone.error = raised
+        answer = node.ask("POST", "/api/say", body={"text": "駄目です。", "speaker": "tone"}, status=status)
+        assert reason in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "reason"),
+    [
+        (EngineDefectError("not finite"), 500, "not finite"),
+        (MemoryError(), 503, "there is no memory left"),
+        (RuntimeError("oops"), 500, "RuntimeError('oops')"),
+    ],
+)
+def test_a_client_that_chose_a_voice_by_its_number_is_told_that_it_fails(node, tone, raised, status, reason):
+    style = node.style("tone")
+    query = node.ask("POST", "/audio_query", params={"speaker": style, "text": "はい。"}).json
+    tone.error = raised
+    answer = node.ask("POST", "/synthesis", params={"speaker": style}, body=query, status=status)
+    assert reason in answer.json["detail"]
+    tone.error = None
+    assert node.ask("POST", "/synthesis", params={"speaker": style}, body=query).sound.seconds > 0.1
 
 
 def test_the_state_is_that_of_the_node(node):
