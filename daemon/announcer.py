@@ -23,6 +23,7 @@ from daemon.queue import AnnouncementQueue, Item
 from daemon.quiet_keeper import QuietKeeper
 from daemon.renderer import Renderer
 from daemon.saying import Saying
+from daemon.substitution import render_ahead
 from daemon.timings import Timings
 from daemon.waiting import Waiting
 from engine import Audio, EngineError
@@ -368,7 +369,7 @@ class Announcer:
 
         async def render() -> None:
             with contextlib.suppress(EngineError):  # it is reported when its turn comes
-                await self._renderer.render_ahead(following.announcement)
+                await render_ahead(following.announcement, self._renderer)
 
         self._ahead = asyncio.create_task(render(), name="look ahead")
 

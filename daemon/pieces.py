@@ -10,7 +10,7 @@ from daemon.announcement import Announcement, Clip
 from daemon.chimes import NONE, load_chime
 from daemon.playback import Piece
 from daemon.renderer import Job, Renderer, Rendering
-from daemon.substitution import said_by_any
+from daemon.substitution import said_of
 from engine import Audio
 from engine.audio import concatenate
 
@@ -58,13 +58,7 @@ async def pieces_of(
     if chime is not None:
         yield Piece(_padded(chime, after=CHIME_GAP), CHIME)
     for index in range(resume_at, total):
-        said = await said_by_any(
-            job,
-            index,
-            title=announcement.id,
-            render=lambda job, segment: renderer.render(job, segment, ahead=ahead),
-            plan=lambda failed: renderer.plan(announcement, ahead=ahead, without=failed),
-        )
+        said = await said_of(announcement, job, index, renderer, ahead=ahead)
         if said.problem is not None:
             job, segments = said.job, said.job.plan.segments
             on_replaced(job, said.problem)

@@ -151,22 +151,6 @@ class Renderer:
         """
         return await self._in_lane(ahead, lambda: self._render(job, segment, background=ahead))
 
-    async def render_ahead(self, announcement: Announcement) -> int:
-        """Render a whole announcement into the cache, behind everything that is more urgent.
-
-        Returns:
-            How many sentences were not in the cache yet.
-
-        Raises:
-            EngineError: it cannot be spoken.
-        """
-        job = await self.plan(announcement, ahead=True)
-        fresh = 0
-        for segment in job.plan.segments:
-            rendering = await self.render(job, segment, ahead=True)
-            fresh += not rendering.cached
-        return fresh
-
     async def render_for_another(self, speaker: str, text: str, options: Mapping[str, Any]) -> AsyncIterator[Spoken]:
         """Render for another node, with a speaker of this node's own, sentence by sentence.
 

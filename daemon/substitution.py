@@ -9,7 +9,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
-from daemon.renderer import Job, Rendering
+from daemon.announcement import Announcement
+from daemon.renderer import Job, Renderer, Rendering
 from engine import (
     BadRequestError,
     CancelledSpeechError,
@@ -80,3 +81,44 @@ async def said_by_any(
             if other != name:
                 _log.warning("speaker %s failed at %s, %s goes on: %s", name, title, other, error)
             job = following
+
+
+async def said_of(
+    announcement: Announcement, job: Job, index: int, renderer: Renderer, *, ahead: bool = False
+) -> SaidSentence:
+    """A sentence of an announcement, by whoever can say it; see ``said_by_any``.
+
+    Args:
+        announcement: what is said.
+        job: its plan and speaker.
+        index: of the sentence, over all repeats.
+        renderer: makes it.
+        ahead: nobody waits for it yet: behind everything that is more urgent.
+    """
+    return await said_by_any(
+        job,
+        index,
+        title=announcement.id,
+        render=lambda job, segment: renderer.render(job, segment, ahead=ahead),
+        plan=lambda failed: renderer.plan(announcement, ahead=ahead, without=failed),
+    )
+
+
+async def render_ahead(announcement: Announcement, renderer: Renderer) -> int:
+    """Render a whole announcement into the cache, behind everything that is more urgent.
+
+    Where its speaker fails, the sentences from there on are those of the one that would go on at its moment.
+
+    Returns:
+        How many sentences were not in the cache yet.
+
+    Raises:
+        EngineError: it cannot be spoken.
+    """
+    job = await renderer.plan(announcement, ahead=True)
+    fresh = 0
+    for index in range(len(job.plan.segments)):
+        said = await said_of(announcement, job, index, renderer, ahead=True)
+        job = said.job
+        fresh += not said.rendering.cached
+    return fresh

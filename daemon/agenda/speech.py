@@ -20,6 +20,7 @@ from daemon.renderer import Renderer
 from daemon.schedule.entries import announcement_of
 from daemon.schedule.scheduler import Entry, Missed, Occurrence
 from daemon.service.tasks import Background
+from daemon.substitution import render_ahead
 from engine import EngineError
 
 _log = logging.getLogger("asagoe.schedule")
@@ -66,7 +67,7 @@ class Speech:
 
         async def render() -> None:
             try:
-                fresh = await self._renderer.render_ahead(announcement)
+                fresh = await render_ahead(announcement, self._renderer)
             except EngineError as error:
                 _log.warning("%s cannot be rendered ahead: %s", occurrence.entry.id, error)
             else:

@@ -21,6 +21,7 @@ from daemon.config import AnnouncementDefaults, BriefingConfig
 from daemon.errors import RequestError
 from daemon.events import Event, Events
 from daemon.renderer import Renderer
+from daemon.substitution import render_ahead
 from engine import EngineError
 
 _log = logging.getLogger("asagoe.briefings")
@@ -141,7 +142,7 @@ class Briefer:
         if not composed.texts:
             return
         try:
-            fresh = await self._renderer.render_ahead(self._announcement(plan, composed, new_id(), None, over))
+            fresh = await render_ahead(self._announcement(plan, composed, new_id(), None, over), self._renderer)
         except EngineError as error:
             _log.warning("the briefing %s cannot be rendered ahead: %s", name, error)
         else:

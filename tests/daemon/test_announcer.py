@@ -6,6 +6,7 @@ import pytest
 
 from daemon.announcement import Priority
 from daemon.mix import amplitude
+from daemon.substitution import render_ahead
 from engine import EngineDefectError, InvalidOptionError, Speaker, TransientError, VoiceNotAvailableError
 from tests.fakes.announcing import House, run
 from tests.fakes.voice import ToneVoice
@@ -224,6 +225,7 @@ def test_a_voice_that_fails_never_blocks_the_next(tmp_path, error, caplog):
 def with_spare(house, name="spare"):
     """A further speaker, with a voice of its own."""
     spare = ToneVoice()
+    spare.fingerprint = name
     house.tts._speakers[name] = Speaker(name, spare, house.tts.text)
     return spare
 
@@ -268,6 +270,31 @@ def test_where_a_voice_fails_another_speaker_goes_on(tmp_path, caplog, error, re
     (told,) = [record.getMessage() for record in caplog.records if "goes on" in record.getMessage()]
     assert told.startswith("speaker tone failed at ")
     assert told.endswith(f", spare goes on: {reason}")
+
+
+def test_what_is_rendered_ahead_is_also_there_where_its_voice_fails(tmp_path):
+    """So that a schedule starts on the second all the same."""
+
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare = with_spare(house)
+            original = house.voice.synthesize
+
+            def failing(sentence, options):
+                if "二" in sentence.text:
+                    raise EngineDefectError("broken")
+                return original(sentence, options)
+
+            house.voice.synthesize = failing
+            announcement = house.make("一つ目。二つ目。三つ目。")
+            assert await render_ahead(announcement, house.renderer) == 3
+            assert (house.voice.spoken, spare.spoken) == (["一つ目。"], ["二つ目。", "三つ目。"])
+            house.announcer.submit(announcement)
+            event = await house.until("finished", announcement.id)
+            assert event.details["cached"] == 3
+            assert (event.details["speaker"], event.details["instead_of"]) == ("spare", "tone")
+
+    run(scenario())
 
 
 def test_where_all_voices_fail_the_reason_is_that_of_the_one_that_was_asked(tmp_path):

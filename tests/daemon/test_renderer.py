@@ -6,6 +6,7 @@ import pytest
 from daemon.announcement import Announcement
 from daemon.phrases import PhraseCache
 from daemon.renderer import Renderer
+from daemon.substitution import render_ahead
 from engine import TTS, Dictionary, DictionaryError, Speaker, VoiceNotAvailableError, Word
 from tests.fakes.voice import ToneVoice
 
@@ -87,7 +88,7 @@ def test_what_is_asked_for_now_passes_what_is_rendered_ahead(tmp_path):
         tts._speakers["tone"] = Speaker("tone", voice, tts.text)
         renderer = Renderer(tts, PhraseCache(tmp_path, 10**7), "tone", frozenset({"tone"}))
         voice.may_speak.clear()
-        ahead = asyncio.create_task(renderer.render_ahead(replace(announcement(), text="一。二。三。四。五。六。")))
+        ahead = asyncio.create_task(render_ahead(replace(announcement(), text="一。二。三。四。五。六。"), renderer))
         speaker = tts.speakers["tone"]
         while not speaker.uses:
             await asyncio.sleep(0.005)
@@ -114,9 +115,9 @@ def test_speech_that_is_in_the_cache_does_not_wake_a_speaker_and_other_speech_do
         assert job.speaker.release(wait=False)
         assert (await heard(renderer, await renderer.plan(announcement())))[1]
         assert not job.speaker.is_loaded
-        assert await renderer.render_ahead(announcement()) == 0
+        assert await render_ahead(announcement(), renderer) == 0
         assert not job.speaker.is_loaded
-        assert await renderer.render_ahead(replace(announcement(), text="ほかの文です。")) == 1
+        assert await render_ahead(replace(announcement(), text="ほかの文です。"), renderer) == 1
         assert job.speaker.is_loaded
 
     asyncio.run(scenario())
