@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from daemon.announcement import Priority
+from daemon.chimes import load_chime
 from daemon.mix import amplitude
+from daemon.pieces import CHIME_GAP
 from daemon.substitution import render_ahead
 from engine import EngineDefectError, InvalidOptionError, Speaker, TransientError, VoiceNotAvailableError
 from tests.fakes.announcing import House, run
@@ -270,6 +272,52 @@ def test_where_a_voice_fails_another_speaker_goes_on(tmp_path, caplog, error, re
     (told,) = [record.getMessage() for record in caplog.records if "goes on" in record.getMessage()]
     assert told.startswith("speaker tone failed at ")
     assert told.endswith(f", spare goes on: {reason}")
+
+
+def test_a_round_with_a_voice_that_fails_is_repeated_and_has_its_chimes_once(tmp_path):
+    async def scenario():
+        async with House(tmp_path, paced=False) as house:
+            spare = with_spare(house)
+            house.voice.error = EngineDefectError("broken")
+            name = house.say("一つ目。二つ目。", repeat=2, chime="ding", end_chime="ding", options={"style": "Happy"})
+            event = await house.until("finished", name)
+            assert (event.details["sentences"], event.details["cached"]) == (4, 2)
+            assert spare.spoken == ["一つ目。", "二つ目。"]
+            seconds = len(house.sink.sound()) / 24_000
+            speech = 4 * (0.2 + 0.06)  # four characters and the margins of each
+            chimes = 2 * (load_chime("ding", 24_000).duration + CHIME_GAP)
+            pauses = 3 * 0.4
+            assert seconds == pytest.approx(speech + chimes + pauses, abs=0.8)
+
+    run(scenario())
+
+
+def test_a_briefing_that_another_speaker_goes_on_with_resumes_at_its_section(tmp_path):
+    async def scenario():
+        async with House(tmp_path) as house:
+            spare = with_spare(house)
+            original = house.voice.synthesize
+
+            def failing(sentence, options):
+                if "三" in sentence.text:
+                    raise EngineDefectError("broken")
+                return original(sentence, options)
+
+            house.voice.synthesize = failing
+            long = "四つ目の文はとても長い文なので途中で割り込まれます。"
+            name = house.say("一。二。三。" + long, sections=("一。二。", f"三。{long}"))
+            async with asyncio.timeout(8):
+                while house.announcer._current is None or house.announcer._current.position < 3:
+                    await asyncio.sleep(0.005)
+            urgent = house.say("急ぎ。", priority=Priority.CRITICAL)
+            await house.ended(name, urgent)
+            interrupted = await house.until("interrupted", name)
+            assert interrupted.details["sentence"] == 2  # where the section begins
+            ended = await house.until("finished", name)
+            assert (ended.details["speaker"], ended.details["instead_of"]) == ("spare", "tone")
+            assert spare.spoken == ["三。", long]  # then they are in the cache
+
+    run(scenario())
 
 
 def test_what_is_rendered_ahead_is_also_there_where_its_voice_fails(tmp_path):
