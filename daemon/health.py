@@ -25,6 +25,7 @@ class Health:
         clock: of the uptime.
         speakers: those that are ready, by name.
         problems: why others are not.
+        failing: why those that are ready failed at their last sentence.
         audio: where sound goes.
         compute: the device that neural voices are computed on, and what is wrong with the configured one.
         counters: what happened so far.
@@ -40,6 +41,7 @@ class Health:
         audio: Callable[[], Mapping[str, Any]],
         counters: Callable[[], Mapping[str, int]],
         compute: Callable[[], Mapping[str, Any]] = dict,
+        failing: Callable[[], Mapping[str, str]] = dict,
         mqtt: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self._clock = clock
@@ -49,6 +51,7 @@ class Health:
         self._audio = audio
         self._counters = counters
         self._compute = compute
+        self._failing = failing
         self._mqtt = mqtt
         self._last_error: tuple[datetime, Event] | None = None
 
@@ -59,13 +62,14 @@ class Health:
 
     def report(self) -> dict[str, Any]:
         """The report, fit for JSON. Memory in MB, times in seconds or ISO 8601."""
-        problems = self._problems()
+        problems, failing = self._problems(), self._failing()
         ready = {
             name: {
                 "state": "ready" if speaker.is_loaded else "resting",
                 "family": speaker.family,
                 "memory_mb": round(speaker.memory / 1e6, 1),
             }
+            | ({"failed": failing[name]} if name in failing else {})
             for name, speaker in self._speakers().items()
         }
         missing = {name: {"state": "unavailable", "reason": reason} for name, reason in problems.items()}

@@ -14,7 +14,20 @@ from typing import Any, TypeVar
 
 from daemon.announcement import Announcement
 from daemon.phrases import PhraseCache
-from engine import TTS, InvalidOptionError, NothingToSayError, Plan, Segment, Speaker, Spoken, VoiceNotAvailableError
+from engine import (
+    TTS,
+    BadRequestError,
+    CancelledSpeechError,
+    DeadlineExceededError,
+    EngineError,
+    InvalidOptionError,
+    NothingToSayError,
+    Plan,
+    Segment,
+    Speaker,
+    Spoken,
+    VoiceNotAvailableError,
+)
 
 _T = TypeVar("_T")
 
@@ -94,6 +107,7 @@ class Renderer:
         self._default = default_speaker
         self._configured = configured
         self._begun: dict[object, float] = {}
+        self._failing: dict[str, str] = {}
         # One thread for what somebody waits for, one for what is rendered ahead; the engine lets the first one pass.
         self._urgent = ThreadPoolExecutor(1, thread_name_prefix="render")
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="render-ahead")
@@ -119,6 +133,11 @@ class Renderer:
     def configured(self) -> frozenset[str]:
         """Names of the configured speakers."""
         return self._configured
+
+    @property
+    def failing(self) -> Mapping[str, str]:
+        """The speakers that failed at the last sentence that was asked of them, with the reason."""
+        return dict(self._failing)
 
     @property
     def ready(self) -> list[str]:
@@ -182,7 +201,7 @@ class Renderer:
     def render_now(self, job: Job, segment: Segment) -> Rendering:
         """As ``render``, on the caller's thread. The sound is not kept: the cache is for what the house says."""
         known = self._phrases.get(segment.key)
-        return Rendering(known or job.speaker.synthesize(segment), cached=known is not None)
+        return Rendering(known or self._synthesized(job.speaker, segment), cached=known is not None)
 
     def close(self) -> None:
         """End the threads after the sentences they are at."""
@@ -264,10 +283,21 @@ class Renderer:
         known = self._phrases.get(segment.key)
         if known is not None:
             return Rendering(known, cached=True)
-        spoken = job.speaker.synthesize(segment, background=background)
+        spoken = self._synthesized(job.speaker, segment, background=background)
         if job.speaker.is_current(segment):  # else other words came in between, and the key tells of the old ones
             self._phrases.put(segment.key, spoken)
         return Rendering(spoken, cached=False)
+
+    def _synthesized(self, speaker: Speaker, segment: Segment, *, background: bool = False) -> Spoken:
+        try:
+            spoken = speaker.synthesize(segment, background=background)
+        except (BadRequestError, CancelledSpeechError, DeadlineExceededError):
+            raise
+        except EngineError as error:
+            self._failing[speaker.name] = str(error)
+            raise
+        self._failing.pop(speaker.name, None)
+        return spoken
 
     async def _in_lane(self, ahead: bool, work: Callable[[], _T]) -> _T:
         if ahead:

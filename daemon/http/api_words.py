@@ -38,7 +38,7 @@ class SpeakerState(BaseModel):
     memory_mb: float = 0.0
     styles: list[str] = []
     options: list[str] = Field(default=[], description="what can be asked of it beside the style")
-    reason: str | None = Field(default=None, description="why it is not available")
+    reason: str | None = Field(default=None, description="why it is not available, or failed at its last sentence")
 
 
 class ReadRequest(Asked):
@@ -110,11 +110,9 @@ async def speakers(context: InContext) -> list[SpeakerState]:
     backend = context.backend
     state, default = await backend.on_loop(lambda: (backend.snapshot(), backend.speaker()))
     ready, own = backend.renderer.speakers, backend.tts.speakers
+    reasons = {**backend.renderer.failing, **state["unavailable"]}
     names = dict.fromkeys([*state["speakers"], *own])
-    return [
-        _speaker(name, ready.get(name), name in own, state["unavailable"].get(name), default=name == default)
-        for name in names
-    ]
+    return [_speaker(name, ready.get(name), name in own, reasons.get(name), default=name == default) for name in names]
 
 
 @router.post(
@@ -198,6 +196,7 @@ def _speaker(name: str, speaker: Speaker | None, own: bool, reason: str | None, 
         name=name,
         state="elsewhere" if not own else "ready" if speaker.is_loaded else "released",
         default=default,
+        reason=reason,
         family=speaker.family,
         memory_mb=round(speaker.memory / 1e6, 1),
         styles=list(speaker.styles),

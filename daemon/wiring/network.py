@@ -31,6 +31,7 @@ async def start_mqtt(house: House, stack: AsyncExitStack) -> None:
         problems=lambda: house.problems,
         audio=lambda: house.audio,
         compute=lambda: house.compute,
+        failing=lambda: house.renderer.failing,
         counters=lambda: house.announcer.counters,
         mqtt=lambda: house.gateway.report(),  # noqa: PLW0108 - it is made below
     )

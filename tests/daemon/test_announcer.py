@@ -263,10 +263,13 @@ def test_where_a_voice_fails_another_speaker_goes_on(tmp_path, caplog, error, re
             assert house.voice.spoken + spare.spoken == ["一つ目。", "二つ目。", "三つ目。", "四つ目。"]
             assert spare.spoken[0].startswith(fails_at)
             assert (event.details["speaker"], event.details["instead_of"]) == ("spare", "tone")
+            assert list(house.renderer.failing) == ["tone"]
+            assert str(error) in house.renderer.failing["tone"] or isinstance(error, MemoryError)
             house.voice.synthesize = original
             event = await house.until("finished", house.say("五つ目。"))
             assert event.details["speaker"] == "tone"
             assert "instead_of" not in event.details
+            assert house.renderer.failing == {}
 
     run(scenario())
     (told,) = [record.getMessage() for record in caplog.records if "goes on" in record.getMessage()]

@@ -10,11 +10,15 @@ def test_a_report_says_how_things_are_and_what_went_wrong_last():
     clock = FakeClock(datetime(2026, 12, 1, tzinfo=UTC))
     health = Health(
         clock,
-        speakers=lambda: {"mei": SimpleNamespace(family="openjtalk", memory=2_500_000, is_loaded=True)},
+        speakers=lambda: {
+            "mei": SimpleNamespace(family="openjtalk", memory=2_500_000, is_loaded=True),
+            "f2": SimpleNamespace(family="style_bert_vits2", memory=0, is_loaded=False),
+        },
         problems=lambda: {"f1": "the hub does not answer"},
         audio=lambda: {"sink": "default", "audible": True, "problem": None},
         counters=lambda: {"finished": 3},
         compute=lambda: {"device": "cuda:0", "problem": None},
+        failing=lambda: {"f2": "no memory left", "gone": "it was removed"},
     )
     clock.advance(90)
     assert health.report()["last_error"] is None
@@ -24,6 +28,7 @@ def test_a_report_says_how_things_are_and_what_went_wrong_last():
     assert report["uptime_s"] == 90
     assert report["speakers"] == {
         "mei": {"state": "ready", "family": "openjtalk", "memory_mb": 2.5},
+        "f2": {"state": "resting", "family": "style_bert_vits2", "memory_mb": 0.0, "failed": "no memory left"},
         "f1": {"state": "unavailable", "reason": "the hub does not answer"},
     }
     assert report["last_error"] == {"at": "2026-12-01T00:01:30+00:00", "id": "b", "reason": "no such style"}
