@@ -12,16 +12,12 @@ from typing import Any
 from engine.audio import Audio, concatenate
 from engine.deadline import Deadline
 from engine.errors import (
-    CancelledSpeechError,
-    DeadlineExceededError,
-    EngineError,
     InvalidOptionError,
     NothingToSayError,
     UnknownStyleError,
-    VoiceNotAvailableError,
 )
 from engine.failures import engine_errors
-from engine.forking import generation
+from engine.held_voice import HeldVoice
 from engine.loudness import TARGET_LUFS, even_out
 from engine.options import SpeechOptions
 from engine.plan import Plan, Segment, Spoken
@@ -30,8 +26,7 @@ from engine.text import AccentPhrase, Sentence, TextPipeline
 from engine.text.notation import write_kana
 from engine.text.pacing import paced
 from engine.threads import SpeakerThreads
-from engine.turns import Turns, working
-from engine.voices.base import Rendered, Voice
+from engine.voices.base import Voice
 
 __all__ = ["Plan", "Segment", "Speaker", "Spoken"]
 
@@ -69,15 +64,9 @@ class Speaker:
         load_again: Callable[[], Voice] | None = None,
     ) -> None:
         self.name = name
-        self._voice: Voice | None = voice
+        self._held = HeldVoice(name, voice, load_again)
         self._text = text
-        self._load_again = load_again
-        self._closed = False
-        self._turns = Turns()
         self._threads = SpeakerThreads(name)
-        self._generation = generation()
-        self._uses = 0
-        self._know(voice)
         self._defaults = SpeechOptions()
         self._defaults = self._checked(defaults or SpeechOptions())
 
@@ -85,15 +74,29 @@ class Speaker:
         return f"<Speaker {self.name!r} {self.family} {self.sample_rate} Hz, styles {', '.join(self.styles)}>"
 
     @property
+    def family(self) -> str:
+        """Of the voice."""
+        return self._held.family
+
+    @property
+    def styles(self) -> tuple[str, ...]:
+        """Those of the voice, the neutral one first."""
+        return self._held.styles
+
+    @property
+    def sample_rate(self) -> int:
+        """In Hz."""
+        return self._held.sample_rate
+
+    @property
     def options(self) -> frozenset[str]:
         """Names of the options that this voice honours."""
-        return self._options
+        return self._held.options | {"style", "volume"}
 
     @property
     def memory(self) -> int:
         """Bytes that the voice holds; none while it is released."""
-        voice = self._voice
-        return voice.memory() if voice else 0
+        return self._held.memory
 
     @property
     def defaults(self) -> SpeechOptions:
@@ -103,12 +106,12 @@ class Speaker:
     @property
     def is_loaded(self) -> bool:
         """Whether its voice is in memory now; if not, the next sentence loads it again."""
-        return self._voice is not None
+        return self._held.is_loaded
 
     @property
     def uses(self) -> int:
         """How many sentences were asked of the voice so far; whoever looks now and then sees whether it is idle."""
-        return self._uses
+        return self._held.uses
 
     def plan(self, text: str, **options: Any) -> Plan:
         """Normalise a text, cut it into segments, and settle the options. No synthesis, and no voice is loaded for it.
@@ -177,7 +180,9 @@ class Speaker:
             EngineDefectError: the voice fails at it.
         """
         with engine_errors(f"speaker {self.name} speaks"):
-            rendered = self._rendered(segment, cancel, deadline, background=background)
+            rendered = self._held.synthesize(
+                segment.sentence, segment.options, cancel=cancel, deadline=deadline, background=background
+            )
             audio = trimmed(rendered.audio)
             samples = even_out(
                 audio.samples, audio.sample_rate, target=TARGET_LUFS, volume=segment.options.number("volume")
@@ -250,12 +255,7 @@ class Speaker:
         Raises:
             VoiceNotAvailableError: it cannot be loaded, or the speaker was unloaded.
         """
-        self._require_same_process()
-        self._turns.take()
-        try:
-            self._awake()
-        finally:
-            self._turns.give()
+        self._held.wake()
 
     def release(self, *, wait: bool = True) -> bool:
         """Free the voice and load it again when it is needed, which then takes as long as loading it.
@@ -266,86 +266,12 @@ class Speaker:
         Returns:
             Whether there was a voice to free.
         """
-        if self._load_again is None or self._generation != generation():
-            return False
-        if not self._turns.take(timeout=None if wait else 0):
-            return False
-        try:
-            voice, self._voice = self._voice, None
-        finally:
-            self._turns.give()
-        if voice is not None:
-            voice.close()
-        return voice is not None
+        return self._held.release(wait=wait)
 
     def close(self) -> None:
         """Unload the voice, after the sentence that it is at. Closing twice is harmless."""
-        self._closed = True
-        if self._generation != generation():  # what was loaded in another process cannot be freed in this one
-            return
-        self._turns.take()
-        try:
-            voice, self._voice = self._voice, None
-        finally:
-            self._turns.give()
-        if voice is not None:
-            voice.close()
-        self._threads.close()
-
-    def _rendered(
-        self, segment: Segment, cancel: threading.Event | None, deadline: float | None, *, background: bool
-    ) -> Rendered:
-        self._require_same_process()
-        timeout = None if deadline is None else max(0.0, deadline)
-        if not self._turns.take(background=background, timeout=timeout, cancel=cancel):
-            if cancel is not None and cancel.is_set():
-                raise self._cancelled()
-            message = f"{self.name} was busy for longer than the deadline of {deadline:g} s"
-            raise DeadlineExceededError(message)
-        try:
-            if cancel is not None and cancel.is_set():
-                raise self._cancelled()
-            self._uses += 1
-            # While somebody waits for this very speaker, its sentence goes before that of others in the background.
-            with working(background=lambda: background and not self._turns.urgently_wanted):
-                return self._awake().synthesize(segment.sentence, segment.options)
-        finally:
-            self._turns.give()
-
-    def _awake(self) -> Voice:
-        """The voice, loaded again if it was released. Whoever calls has the turn."""
-        if self._closed or (self._voice is None and self._load_again is None):
-            message = f"speaker {self.name} was unloaded; load and prepare it again"
-            raise VoiceNotAvailableError(message)
-        if self._voice is None:
-            assert self._load_again is not None  # noqa: S101
-            try:
-                voice = self._load_again()
-            except EngineError as error:
-                message = f"speaker {self.name} cannot be loaded again: {error}"
-                raise VoiceNotAvailableError(message) from error
-            self._know(voice)
-            self._voice = voice
-        return self._voice
-
-    def _know(self, voice: Voice) -> None:
-        """Keep what is asked of a voice also while it is released."""
-        self.family = voice.family
-        self.styles = voice.styles
-        self.sample_rate = voice.sample_rate
-        self._fingerprint = voice.fingerprint
-        self._options = voice.options | {"style", "volume"}
-
-    def _require_same_process(self) -> None:
-        if self._generation != generation():
-            message = (
-                f"speaker {self.name} was loaded before this process was forked, and its voice does not work here; "
-                "call prepare() of its TTS in the new process, or load voices only after the fork"
-            )
-            raise VoiceNotAvailableError(message)
-
-    def _cancelled(self) -> CancelledSpeechError:
-        return CancelledSpeechError(f"speech of {self.name} was cancelled")
+        if self._held.close():
+            self._threads.close()
 
     def _lazy_segments(self, text: str, options: dict[str, Any]) -> Iterator[Segment]:
         """The segments of a plan, read as they are asked for; the first one is there already."""
@@ -380,22 +306,20 @@ class Speaker:
 
     def _checked(self, options: SpeechOptions) -> SpeechOptions:
         for name in options.given():
-            if name not in self._options:
-                has = ", ".join(sorted(self._options))
+            if name not in self.options:
+                has = ", ".join(sorted(self.options))
                 message = f"{name} is not an option of speaker {self.name} ({self.family}), which has {has}"
                 raise InvalidOptionError(message)
         if options.style is not None and options.style not in self.styles:
             message = f"speaker {self.name} has no style {options.style!r}; it has {', '.join(self.styles)}"
             raise UnknownStyleError(message)
-        voice = self._voice
-        if voice is not None:  # one that is released checks when it speaks
-            voice.check(options)
+        self._held.check(options)
         return options
 
     def _key(self, sentence: Sentence, options: SpeechOptions) -> str:
         facts = [
             SOUND_REVISION,
-            self._fingerprint,
+            self._held.fingerprint,
             self._text.revision,
             sentence.text,
             sentence.pause,

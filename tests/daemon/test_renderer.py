@@ -94,7 +94,7 @@ def test_what_is_asked_for_now_passes_what_is_rendered_ahead(tmp_path):
             await asyncio.sleep(0.005)
         job = await renderer.plan(replace(announcement(), text="急ぎ。"))
         urgent = asyncio.create_task(renderer.render(job, job.plan.segments[0]))
-        while not speaker._turns.urgently_wanted:
+        while not speaker._held._turns.urgently_wanted:
             await asyncio.sleep(0.005)
         voice.may_speak.set()
         assert not (await urgent).cached
@@ -137,7 +137,7 @@ def test_another_speaker_goes_on_for_one_that_does_not_wake_up(tts, renderer):
             del tts._speakers["mei"]
             raise VoiceNotAvailableError("gone")
 
-        job.speaker._load_again = gone
+        job.speaker._held._load_again = gone
         pieces = pieces_of(said, job, renderer, resume_at=0, chime_rate=48_000, on_rendered=lambda _: None)
         heard = [piece async for piece in pieces]
         assert len(heard) == 1

@@ -228,11 +228,11 @@ def test_urgent_speech_passes_what_is_rendered_ahead_at_the_next_sentence(speake
     ahead = [threading.Thread(target=say, args=(text, True)) for text in ("一。二。三。", "四。五。")]
     for thread in ahead:
         thread.start()
-    while speaker._turns.waiting < 1:
+    while speaker._held._turns.waiting < 1:
         time.sleep(0.001)
     urgent = threading.Thread(target=say, args=("急ぎ。早く。", False))
     urgent.start()
-    while speaker._turns.waiting < 2:
+    while speaker._held._turns.waiting < 2:
         time.sleep(0.001)
     voice.may_speak.set()
     for thread in [urgent, *ahead]:
@@ -248,7 +248,7 @@ def test_urgent_tasks_pass_tasks_in_the_background(speaker, voice):
         while not speaker.uses:
             await asyncio.sleep(0.005)
         urgent = asyncio.create_task(speaker.agenerate("急ぎ。"))
-        while not speaker._turns.urgently_wanted:
+        while not speaker._held._turns.urgently_wanted:
             await asyncio.sleep(0.005)
         voice.may_speak.set()
         await asyncio.gather(urgent, *ahead)
@@ -393,7 +393,7 @@ def test_a_sentence_in_the_background_becomes_urgent_when_somebody_waits_for_its
         time.sleep(0.001)
     urgent = threading.Thread(target=speaker.generate, args=("急ぎ。",))
     urgent.start()
-    while not speaker._turns.urgently_wanted:
+    while not speaker._held._turns.urgently_wanted:
         time.sleep(0.001)
     voice.may_speak.set()
     for thread in (ahead, urgent):

@@ -108,7 +108,7 @@ def test_where_a_voice_fails_another_speaker_goes_on_with_the_same_wav(node, ton
 
 def test_where_no_voice_can_say_it_the_answer_tells_why_the_one_could_not_that_was_asked(node, tone, monkeypatch):
     house = node.service.house
-    monkeypatch.setattr(house.tts.speakers["mei"]._voice, "synthesize", tone.synthesize)
+    monkeypatch.setattr(house.tts.speakers["mei"]._held._voice, "synthesize", tone.synthesize)
     for raised, status, reason in [
         (EngineDefectError("not finite"), 500, "not finite"),
         (RuntimeError("oops"), 500, "a defect while speaker tone speaks: RuntimeError('oops')"),

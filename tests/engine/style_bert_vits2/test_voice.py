@@ -91,7 +91,7 @@ def test_an_assist_text_without_a_reading_changes_nothing(speaker):
 
 
 def test_timings_name_the_phonemes_and_fill_the_audio(tts: TTS, tree: Path, root_cache: Path):
-    loaded = tts._speakers[VOICE]._voice
+    loaded = tts._speakers[VOICE]._held._voice
     rendered = loaded.synthesize(Sentence("はい。", 0.4), SpeechOptions(seed=1))
     assert [t.phoneme for t in rendered.audio.timings] == ["_", "h", "a", "i", ".", "_"]
     assert rendered.audio.timings[-1].end == pytest.approx(rendered.audio.duration)
@@ -99,7 +99,7 @@ def test_timings_name_the_phonemes_and_fill_the_audio(tts: TTS, tree: Path, root
 
 @pytest.mark.parametrize("text", ["えっと…。", "No.5です。", "行こう!?", "「はい。」"])
 def test_the_pause_is_what_the_voice_predicts_for_the_last_marks(tts: TTS, text: str):
-    loaded = tts._speakers[VOICE]._voice
+    loaded = tts._speakers[VOICE]._held._voice
     rendered = loaded.synthesize(Sentence(text, 9.0), SpeechOptions(seed=1))
     marks = []
     for timing in reversed(rendered.audio.timings[:-1]):
@@ -111,13 +111,13 @@ def test_the_pause_is_what_the_voice_predicts_for_the_last_marks(tts: TTS, text:
 
 
 def test_a_sentence_without_a_mark_keeps_its_own_pause(tts: TTS):
-    loaded = tts._speakers[VOICE]._voice
+    loaded = tts._speakers[VOICE]._held._voice
     assert loaded.synthesize(Sentence("はい", 0.4), SpeechOptions()).pause is None
 
 
 @pytest.mark.parametrize("text", ["……", "ヷ", "\U0001f600", ""])
 def test_nothing_readable_is_an_error_and_never_noise(tts: TTS, text: str):
-    loaded = tts._speakers[VOICE]._voice
+    loaded = tts._speakers[VOICE]._held._voice
     with pytest.raises(NothingToSayError, match="can be read aloud"):
         loaded.synthesize(Sentence(text, 0.4), SpeechOptions())
 
