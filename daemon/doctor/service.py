@@ -7,11 +7,12 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 
+from daemon.compute import CPU
 from daemon.config import ConfigError, load_config
 from daemon.doctor.findings import Finding, Level, Patient, fail, ok, warn
 from daemon.service.pulse import pulse_path, read_pulse
 
-_PROPERTIES = "LoadState,ActiveState,SubState,Result,NRestarts,StatusText,UnitFileState"
+_PROPERTIES = "LoadState,ActiveState,SubState,Result,NRestarts,StatusText,UnitFileState,DevicePolicy,DeviceAllow"
 
 
 def check_configuration(patient: Patient) -> Iterator[Finding]:
@@ -44,6 +45,8 @@ def check_service(patient: Patient) -> Iterator[Finding]:
             facts = _unit(scope)
             if facts.get("LoadState") == "loaded":
                 yield from judge_unit(facts, " ".join(["systemctl", *scope]))
+                if patient.config is not None and patient.config.compute_device != CPU:
+                    yield from judge_devices(facts)
                 return
     node = patient.config.node if patient.config else "home"
     if not pulse_path(node).exists():
@@ -80,6 +83,15 @@ def judge_unit(facts: Mapping[str, str], systemctl: str) -> Iterator[Finding]:
         yield warn("it does not start with the machine", f"{systemctl} enable asagoe")
 
 
+def judge_devices(facts: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether the unit lets the service reach a CUDA device; see ``judge_unit``."""
+    if facts.get("DevicePolicy") in {"closed", "strict"} and "nvidia" not in facts.get("DeviceAllow", ""):
+        yield warn(
+            "its unit keeps the service from CUDA devices, and the configuration wants one",
+            "add the lines of docs/install.md, CUDA, by systemctl edit asagoe; then systemctl restart asagoe",
+        )
+
+
 def _unit(scope: list[str]) -> Mapping[str, str]:
     try:
         done = subprocess.run(
@@ -91,4 +103,9 @@ def _unit(scope: list[str]) -> Mapping[str, str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    facts: dict[str, str] = {}
+    for line in done.stdout.splitlines():
+        name, found, value = line.partition("=")
+        if found:  # a list has a line for each of its values
+            facts[name] = f"{facts[name]} {value}" if name in facts else value
+    return facts

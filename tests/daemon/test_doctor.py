@@ -118,6 +118,26 @@ def test_the_states_of_the_unit(facts, level, words):
     assert any(words in finding.text for finding in found)
 
 
+@pytest.mark.parametrize(
+    ("device", "allowed", "level"),
+    [
+        ("cpu", "char-alsa rw", ["ok"]),
+        ("cuda", "char-alsa rw", ["ok", "warn"]),
+        ("cuda:1", "char-alsa rw char-nvidia rw char-nvidia-uvm rw", ["ok"]),
+    ],
+)
+def test_a_unit_that_keeps_the_service_from_its_device(tmp_path, monkeypatch, device, allowed, level):
+    shown = "LoadState=loaded\nActiveState=active\nStatusText=1 speaker(s)=all\nDevicePolicy=closed\n"
+    shown += "".join(f"DeviceAllow={name} rw\n" for name in allowed.split(" rw") if name)
+    monkeypatch.setattr(service_room.shutil, "which", lambda _: "/bin/systemctl")
+    monkeypatch.setattr(service_room.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=shown))
+    config = Config.model_validate({"compute_device": device})
+    found = list(check_service(patient(tmp_path, {"run/systemd/system/x": ""}, config=config)))
+    assert levels(found) == level
+    assert found[0].text == "the service is active: 1 speaker(s)=all"
+    assert all("docs/install.md" in finding.remedy for finding in found[1:])
+
+
 def test_a_user_is_told_of_his_own_service_where_he_has_one(tmp_path, monkeypatch):
     machine_s = {"LoadState": "loaded", "ActiveState": "inactive"}
     own = {"LoadState": "loaded", "ActiveState": "active", "StatusText": "mine"}

@@ -262,6 +262,31 @@ def test_without_broker_network_and_clock_it_is_ready_and_keeps_its_schedule(mac
     machine.run("systemctl restart asagoe")
 
 
+def test_a_cuda_device_that_is_not_there_is_told_and_the_documented_lines_are_ones_of_systemd(machine, amplifier):
+    good = (machine.root / CONFIG.lstrip("/")).read_text()
+    machine.write(CONFIG, f"{good}\ncompute_device: cuda\n")
+    machine.run("systemctl restart asagoe")
+    assert "voices are computed on cpu, not as configured" in machine.show("StatusText")
+    told = "its unit keeps the service from CUDA devices"
+    report = machine.run("asagoe doctor", check=False, COLUMNS="200").stdout
+    assert told in report
+    assert "voices are computed on the processor: the device 'cuda' needs torch" in report
+    section = (ROOT / "docs/install.md").read_text().partition("## CUDA")[2]
+    lines = re.search(r"```ini\n(.*?)```", section, re.DOTALL)[1]
+    machine.write("/etc/systemd/system/asagoe.service.d/cuda.conf", lines)
+    cursor = machine.cursor()
+    try:
+        machine.run("systemctl daemon-reload; systemctl restart asagoe")
+        assert machine.show("MemoryDenyWriteExecute") == "no"
+        assert not [line for line in machine.journal(cursor) if "cuda.conf" in line]  # an unknown key, a wrong value
+        assert told not in machine.run("asagoe doctor", check=False, COLUMNS="200").stdout
+        assert says(machine, amplifier)[0] > 1.0
+    finally:
+        machine.run("rm -r /etc/systemd/system/asagoe.service.d; systemctl daemon-reload")
+        machine.write(CONFIG, good)
+        machine.run("systemctl restart asagoe")
+
+
 def test_a_mistake_in_the_configuration_ends_in_failed_with_one_line_and_no_storm(machine):
     good = (machine.root / CONFIG.lstrip("/")).read_text()
     cursor = machine.cursor()
