@@ -273,6 +273,7 @@ def test_a_cuda_device_that_is_not_there_is_told_and_the_documented_lines_are_on
     assert "voices are computed on the processor: the device 'cuda' needs torch" in report
     section = (ROOT / "docs/install.md").read_text().partition("## CUDA")[2]
     lines = re.search(r"```ini\n(.*?)```", section, re.DOTALL)[1]
+    machine.run("mkdir -p /etc/systemd/system/asagoe.service.d")
     machine.write("/etc/systemd/system/asagoe.service.d/cuda.conf", lines)
     cursor = machine.cursor()
     try:
