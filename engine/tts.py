@@ -20,7 +20,7 @@ from engine.failures import engine_errors
 from engine.forking import renewed_after_fork
 from engine.memory import trim
 from engine.options import SpeechOptions
-from engine.sources import Progress, parse_source
+from engine.sources import Progress, Step, parse_source
 from engine.sources.base import nothing
 from engine.sources.store import folders, open_tree
 from engine.speaker import Speaker
@@ -131,7 +131,7 @@ class TTS:
             warmup: let each new speaker say a short sentence, so that the first real one is as quick as the next.
             download: fetch what is not in the cache; without it, not one network call is made. With it, none is made
                 either once everything is in the cache.
-            progress: told how far downloads are.
+            progress: told how far downloads are. What it raises ends the call; the next one resumes the download.
 
         Raises:
             PrepareError: names the speakers that failed; all others are ready.
@@ -261,9 +261,10 @@ class TTS:
         self, name: str, spec: _Spec, context: LoadContext, *, warmup: bool, download: bool, progress: Progress
     ) -> EngineError | None:
         """Load one speaker; returns why it cannot be had."""
+        told = _Told(progress)
         try:
-            with engine_errors(f"speaker {name} is loaded"):
-                speaker = self._loaded(name, spec, context, download=download, progress=progress)
+            with engine_errors(f"speaker {name} is loaded", unless=lambda: told.raised):
+                speaker = self._loaded(name, spec, context, download=download, progress=told)
         except EngineError as error:
             return error
         try:
@@ -312,6 +313,19 @@ class TTS:
 
     def _mirrors_of(self, source: str) -> Sequence[str]:
         return self._mirrors.get(source, ())
+
+
+class _Told:
+    """Tells somebody how far a download is, and remembers whether that was what raised."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.raised = False
+
+    def __call__(self, step: Step) -> None:
+        self.raised = True
+        self._progress(step)
+        self.raised = False
 
 
 class _Speakers(dict[str, Speaker]):

@@ -61,6 +61,28 @@ def test_one_speaker_that_cannot_be_had_does_not_stop_the_others(private, monkey
     tts.close()
 
 
+class Stopped(Exception):
+    """Of somebody who does not want to wait any more."""
+
+
+@pytest.mark.parametrize("call", ["prepare", "pre_download"])
+def test_what_progress_raises_is_the_callers_own_and_the_next_call_goes_on(private, monkeypatch, caplog, call):
+    monkeypatch.setenv("HF_TOKEN", "good")
+    steps = []
+
+    def stopping(step):
+        steps.append(step)
+        if len(steps) == 3:
+            raise Stopped
+
+    with TTS().load("f1", source="hf://me/private", voice=VOICE) as tts:
+        with pytest.raises(Stopped):
+            getattr(tts, call)(progress=stopping)
+        assert "a defect" not in caplog.text
+        assert set(tts.prepare().speakers) == {"f1"}
+    assert max(private.downloads().values()) <= 2  # a file that was broken off is asked for once more
+
+
 def test_speakers_stay_at_hand_while_another_is_loaded(private, monkeypatch):
     seen = []
     with TTS().load("mei").prepare() as tts:
