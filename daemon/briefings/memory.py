@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import secrets
+import threading
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -55,6 +56,7 @@ class LastGood:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._lock = threading.Lock()
         self._key: bytes | None = None
         self._complained = False
 
@@ -110,16 +112,29 @@ class LastGood:
         return self._folder / f"{digest.hexdigest()}{_SUFFIX}"
 
     def _secret_key(self) -> bytes:
-        if self._key is None:
-            path = self._folder / _KEY_FILE
-            key = _read_key(path)
-            if key is None:
-                key = secrets.token_bytes(32)
-                with contextlib.suppress(OSError):
-                    self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    self._write(path, key)
-            self._key = key
-        return self._key
+        with self._lock:  # sections are gathered side by side: all must have the same
+            if self._key is None:
+                path = self._folder / _KEY_FILE
+                self._key = _read_key(path) or self._made_key(path)
+            return self._key
+
+    def _made_key(self, path: Path) -> bytes:
+        """A new key, or that of another process which was faster."""
+        key = secrets.token_bytes(32)
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+            self._write(made, key)
+            try:
+                os.link(made, path)  # unlike a renaming, it fails where there is one
+            except OSError:  # there is one, or a file system that knows no links
+                other = _read_key(path)
+                if other is not None:
+                    return other
+                made.replace(path)  # what is there is damaged
+            finally:
+                made.unlink(missing_ok=True)
+        return key
 
     def _bound(self) -> None:
         entries = []

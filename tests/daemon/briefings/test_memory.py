@@ -1,5 +1,7 @@
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -19,6 +21,42 @@ def settings(url="https://h/KEY123", **keys):
 def test_what_was_kept_is_there_after_a_restart(tmp_path):
     LastGood(tmp_path / "b").put("http", settings(), Kept({"value": "晴れ"}, NOW, "h"))
     assert LastGood(tmp_path / "b").get("http", settings()) == Kept({"value": "晴れ"}, NOW, "h")
+
+
+@pytest.mark.parametrize("processes", [1, 8])
+@pytest.mark.parametrize("links", [True, False])
+def test_what_is_kept_at_once_in_a_new_folder_is_all_found_again(tmp_path, monkeypatch, processes, links):
+    """The first briefing of all keeps the data of its sections side by side; two services may share a folder."""
+    real = memory.secrets.token_bytes
+    if not links and processes > 1:
+        pytest.skip("without links the key of the last process counts")
+
+    def slowly(size):
+        time.sleep(0.05)
+        return real(size)
+
+    def refused(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(memory.secrets, "token_bytes", slowly)
+    if not links:
+        monkeypatch.setattr(memory.os, "link", refused)
+    stores = [LastGood(tmp_path / "b") for _ in range(processes)]
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(8):
+            pool.submit(stores[number % processes].put, "http", settings(f"https://h/{number}"), Kept(number, NOW))
+    found = LastGood(tmp_path / "b")
+    assert [found.get("http", settings(f"https://h/{number}")) for number in range(8)] == [
+        Kept(number, NOW) for number in range(8)
+    ]
+    assert sorted(path.name for path in (tmp_path / "b").iterdir() if path.suffix != ".json") == ["key"]
+
+
+def test_a_damaged_key_is_replaced(tmp_path):
+    tmp_path.joinpath("key").write_bytes(b"short")
+    LastGood(tmp_path).put("http", settings(), Kept(1, NOW))
+    assert LastGood(tmp_path).get("http", settings()) == Kept(1, NOW)
+    assert len(tmp_path.joinpath("key").read_bytes()) == 32
 
 
 def test_changed_settings_never_tell_what_the_old_ones_brought(tmp_path, monkeypatch):
