@@ -67,6 +67,8 @@ class LosslessBroker(Broker):  # type: ignore[misc] # amqtt is an extra, without
 
     async def shutdown(self) -> None:
         """Stop, also when clients do not read or have not said anything yet."""
+        for server in self._servers.values():
+            server.instance.close()  # amqtt would let more clients in until it has parted from the others
         tasks = [task for task in self._open.values() if task is not None]
         for writer in self._open:
             asyncio.get_running_loop().call_later(_STOP_TIMEOUT, writer.transport.abort)
