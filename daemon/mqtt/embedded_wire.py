@@ -83,6 +83,7 @@ class PacketReader(ReaderAdapter):  # type: ignore[misc] # amqtt is an extra, wi
         return part
 
     def feed_eof(self) -> None:
+        """Give out nothing more."""
         self._ended = True
 
     async def _fetch(self) -> None:
@@ -133,6 +134,7 @@ class BoundedWriter(WriterAdapter):  # type: ignore[misc] # as above
         self._on_end = on_end
 
     def write(self, data: bytes) -> None:
+        """Send, or keep until the client reads; nothing once the connection is closing."""
         if self._transport.is_closing():
             return
         self._transport.write(data)
@@ -144,10 +146,12 @@ class BoundedWriter(WriterAdapter):  # type: ignore[misc] # as above
         """Nothing to wait for: whoever waited for one client would keep others waiting."""
 
     def get_peer_info(self) -> tuple[str, int] | None:
+        """Address and port of the client."""
         peer = self._transport.get_extra_info("peername")
         return (peer[0], peer[1]) if peer else None
 
     def get_ssl_info(self) -> ssl.SSLObject | None:
+        """None: there is no TLS here."""
         return None
 
     async def close(self) -> None:

@@ -227,7 +227,9 @@ def test_a_packet_that_breaks_the_rules_ends_the_connection_and_nothing_else(por
         pytest.param(b"\x10\x0c\x00\x04MQTZ\x04\x02\x00\x3c\x00\x00", b"", id="another protocol"),
         pytest.param(b"\x10\x0c\x00\x04MQTT\x04\x03\x00\x3c\x00\x00", b"", id="a reserved flag"),
         pytest.param(b"\x10\x0c\x00\x04MQTT\x04\x06\x00\x3c\x00\x00", b"", id="a will that is missing"),
-        pytest.param(b"\x10\x0c\x00\x04MQTT\x04\x00\x00\x3c\x00\x00", b"\x20\x02\x00\x02", id="a lasting session, no id"),
+        pytest.param(
+            b"\x10\x0c\x00\x04MQTT\x04\x00\x00\x3c\x00\x00", b"\x20\x02\x00\x02", id="a lasting session, no id"
+        ),
         pytest.param(b"\x10\x0e\x00\x06MQIsdp\x03\x02\x00\x3c\x00\x00", b"\x20\x02\x00\x01", id="MQTT 3.1"),
         pytest.param(b"\x10\x0d\x00\x04MQTT\x05\x02\x00\x3c\x00\x00\x00", b"\x20\x03\x00\x84\x00", id="MQTT 5"),
     ],
@@ -294,7 +296,9 @@ def test_the_largest_message_passes_and_a_larger_one_ends_the_connection_of_its_
         largest = b"z" * (embedded_wire.MAX_PACKET - 1 - 4 - 3)  # the type, the length, the topic
         for payload, arrives in ((largest, True), (largest + b"z", False)):
             length = len(payload) + 3
-            header = b"\x30" + bytes([length & 127 | 128, length >> 7 & 127 | 128, length >> 14 & 127 | 128, length >> 21])
+            header = b"\x30" + bytes(
+                [length & 127 | 128, length >> 7 & 127 | 128, length >> 14 & 127 | 128, length >> 21]
+            )
             with greeted(port) as client:
                 try:
                     client.sendall(header + b"\x00\x01x" + payload)
