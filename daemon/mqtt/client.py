@@ -17,6 +17,9 @@ from daemon.mqtt.address import Address
 
 _STOP_TIMEOUT = 2.5
 _FLUSH_TIMEOUT = 1.5
+_CALLBACKS = (
+    "on_log", "on_socket_open", "on_connect", "on_connect_fail", "on_disconnect", "on_subscribe", "on_message"
+)  # fmt: skip
 
 
 class Client(paho.Client):
@@ -83,6 +86,10 @@ async def disconnected(client: Client, last: paho.MQTTMessageInfo | None = None)
         connection = client.socket()
         if connection is not None:  # paho's thread ended before it came to that
             connection.close()
+        # Callbacks know the client: without them it is freed at once, and closes the other sockets that it has.
+        for name in _CALLBACKS:
+            setattr(client, name, None)
+        client.on_end = lambda _: None
         with contextlib.suppress(RuntimeError):  # the loop did not wait for this
             loop.call_soon_threadsafe(done.set)
 

@@ -13,6 +13,7 @@ pytest.importorskip("amqtt")
 
 from daemon.mqtt import embedded_amqtt, embedded_wire
 from daemon.mqtt.embedded import EmbeddedBroker
+from tests.system.house import close
 
 CONNECT = b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00"  # MQTT 3.1.1, a clean session, no name
 DISCONNECT = b"\xe0\x00"
@@ -115,8 +116,7 @@ class Subscriber:
         return found
 
     def stop(self):
-        self.client.disconnect()
-        self.client.loop_stop()
+        close(self.client)
 
 
 def hit_and_run(port, packets):
@@ -249,8 +249,7 @@ def test_a_client_of_mqtt_5_is_told_to_use_another_version_and_the_log_says_so(p
     try:
         assert answers.get(timeout=5) == 132  # unsupported protocol version
     finally:
-        client.disconnect()
-        client.loop_stop()
+        close(client)
     said = [record.getMessage() for record in caplog.records if "speaks MQTT 5" in record.getMessage()]
     assert len(said) == 1
     assert "MQTT 3.1.1" in said[0]

@@ -1,9 +1,11 @@
 """The small parts of the connection to the broker."""
 
 import asyncio
+import gc
 import logging
 import socket
 import ssl
+import weakref
 
 import pytest
 from paho.mqtt.packettypes import PacketTypes
@@ -13,6 +15,8 @@ from daemon.config import MqttConfig, parse_config
 from daemon.errors import RequestError, UnavailableError
 from daemon.mqtt.address import Address, broker_address
 from daemon.mqtt.broker import PahoBroker
+from daemon.mqtt.callbacks import Callbacks, Handlers
+from daemon.mqtt.client import disconnected, new_client
 from daemon.mqtt.envelope import Envelope, parse_envelope
 from daemon.mqtt.heartbeat import Heartbeat
 from daemon.mqtt.messages import Will
@@ -20,6 +24,33 @@ from daemon.mqtt.patience import FLAPPING, LONGEST, SUSPICIOUS, Patience
 from daemon.mqtt.problems import connection_failure, refusal, tls_failure, twin
 from daemon.mqtt.redelivery import Redelivery
 from daemon.mqtt.strict import decode
+from daemon.mqtt.subscriptions import Subscriptions
+
+
+def test_a_client_that_has_disconnected_leaves_no_socket_to_the_garbage_collector():
+    """paho has sockets that only the end of the client closes, and its callbacks would keep it until some later day."""
+    ends = []
+
+    async def scenario(port):
+        client = new_client(Address("127.0.0.1", port), "asagoe-test")
+        tell = Handlers(*[lambda *_: None] * 6)
+        subscriptions = Subscriptions([], [])
+        loop = asyncio.get_running_loop()
+        Callbacks(client, loop=loop, handlers=tell, address=Address("127.0.0.1", port), subscriptions=subscriptions)
+        client.connect_async("127.0.0.1", port)
+        client.loop_start()
+        while client.socket() is None:
+            await asyncio.sleep(0.01)
+        ends.extend([weakref.ref(client), weakref.ref(client.socket())])
+        await disconnected(client)
+
+    gc.disable()
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            asyncio.run(scenario(server.getsockname()[1]))
+        assert [end() for end in ends] == [None, None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(

@@ -179,12 +179,14 @@ def sounds(samples: np.ndarray, *, gap: float = 0.25, threshold: float = 2e-3) -
 
 
 def close(client: paho.Client) -> None:
-    """Disconnect; paho leaves its socket open where its thread ends before it comes to that."""
+    """Disconnect, and leave no socket open; paho does where its thread ends before it comes to that."""
     client.disconnect()
     client.loop_stop()
     connection = client.socket()
     if connection is not None:
         connection.close()
+    # Without what may know the client it is freed at once, and closes the other sockets that it has.
+    client.on_message = client.on_connect = client.on_subscribe = None
 
 
 @contextlib.contextmanager
