@@ -5,6 +5,7 @@ import gc
 import logging
 import socket
 import ssl
+import time
 import weakref
 
 import pytest
@@ -48,6 +49,9 @@ def test_a_client_that_has_disconnected_leaves_no_socket_to_the_garbage_collecto
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
             asyncio.run(scenario(server.getsockname()[1]))
+        deadline = time.monotonic() + 5
+        while any(end() for end in ends) and time.monotonic() < deadline:
+            time.sleep(0.01)  # the thread that disconnected is about to end
         assert [end() for end in ends] == [None, None]
     finally:
         gc.enable()
