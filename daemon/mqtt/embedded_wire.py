@@ -57,6 +57,9 @@ class PacketReader(ReaderAdapter):  # type: ignore[misc] # amqtt is an extra, wi
 
     def __init__(self, reader: asyncio.StreamReader, on_end: Callable[[str, bytes], None]) -> None:
         self._reader = reader
+        # A client that goes without reading our answer resets its connection. asyncio would then drop what it has
+        # received before: here that is read to its end.
+        reader.set_exception = lambda _: reader.feed_eof()  # type: ignore[method-assign, assignment]
         self._on_end = on_end
         self._packet = b""
         self._at = 0

@@ -2,6 +2,7 @@
 
 import queue
 import socket
+import struct
 import threading
 import time
 from pathlib import Path
@@ -162,13 +163,16 @@ def test_a_client_gets_the_retained_messages_of_what_it_subscribed_to_and_no_oth
 
 
 @pytest.mark.parametrize("keepalive", [0, 60])
-def test_what_comes_in_one_piece_with_its_end_arrives_whole_and_in_order(port, keepalive):
+@pytest.mark.parametrize("reset", [False, True])
+def test_what_comes_in_one_piece_with_its_end_arrives_whole_and_in_order(port, keepalive, reset):
     service = Subscriber(port, "home/x")
     try:
         for number in range(20):
             end = DISCONNECT if number % 2 else b""
             packets = b"".join(publish("home/x", f"{number}.{part}") for part in range(5))
             with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+                if reset:  # at once, in place of an orderly end
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 client.sendall(connect(keepalive=keepalive) + packets + end)
         arrived = [payload.decode() for _, payload in service.take(100)]
         for number in range(20):  # each in its order; one client may overtake another
