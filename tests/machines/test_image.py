@@ -17,7 +17,6 @@ from tests.fakes.published import unpack_published
 from tests.machines.images import (
     SPEAKERS,
     TOKEN,
-    Container,
     buildah,
     built,
     has_token,
@@ -54,13 +53,6 @@ def image(hub, tmp_path_factory):
     context, secret = make_context(tmp_path_factory.mktemp("context")), tmp_path_factory.mktemp("secret") / "token"
     with built("asagoe:test", context, *with_voices(hub, secret), wheels=wheels_folders()) as tag:
         yield tag
-
-
-@pytest.fixture(scope="module")
-def container(image):
-    made = Container(image)
-    yield made
-    made.end()
 
 
 @pytest.fixture(scope="module")

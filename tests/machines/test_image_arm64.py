@@ -14,7 +14,6 @@ import yaml
 from tests.fakes.published import unpack_published
 from tests.machines.images import (
     SPEAKERS,
-    Container,
     buildah,
     built,
     make_base,
@@ -41,13 +40,6 @@ def image(tmp_path_factory):
         built("asagoe:arm64", context, *arguments, *with_voices(hub, secret), wheels=wheels_folders()) as tag,
     ):
         yield tag
-
-
-@pytest.fixture(scope="module")
-def container(image):
-    made = Container(image)
-    yield made
-    made.end()
 
 
 def test_the_image_is_for_that_processor_and_small(image, container):

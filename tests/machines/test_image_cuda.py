@@ -15,7 +15,6 @@ import yaml
 from tests.fakes.published import VOICE, add_pytorch, unpack_published
 from tests.machines.images import (
     SPEAKERS,
-    Container,
     built,
     has_token,
     make_base,
@@ -61,13 +60,6 @@ def image(tmp_path_factory):
         built("asagoe:cuda", context, *arguments, *with_voices(hub, secret), wheels=wheels_folders()) as tag,
     ):
         yield tag
-
-
-@pytest.fixture(scope="module")
-def container(image):
-    made = Container(image)
-    yield made
-    made.end()
 
 
 @pytest.fixture(scope="module")
